@@ -53,6 +53,8 @@ run    libxxhash-dev           -               digest of a data set
 run    uthash-dev              -               hash table of a list's labels (header only)
 run    libhwloc-dev            -               cores, caches, memory of the machine
 run    libpfm4-dev             -               names of hardware counters
+run    libsndfile1-dev         -               decodes audio
+run    libkissfft-dev          -               spectra of audio
 run    gnuplot-nox             gnuplot         plots of the report
 wheel  patchelf                patchelf        libraries inside, found from inside
 wheel  python3                 python3         writes the file
@@ -95,6 +97,8 @@ export PACKAGES
 
 LOADER_NEEDS := libjpeg liburing libxxhash
 NEEDS        := $(LOADER_NEEDS) jansson hwloc
+# Of a library beside libdsa alone.
+AUDIO_NEEDS  := sndfile kissfft-float
 pkg-config    = $(shell pkg-config $1 2>/dev/null)
 
 WARN  := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -104,6 +108,7 @@ FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. -Ibuild/include
          $(if $(SAN),-fsanitize=$(SAN)$(FUZZED) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lpfm -lm
 CMOCKA_CFLAGS := $(call pkg-config,--cflags cmocka)
+AUDIO_LIBS    := $(call pkg-config,--libs $(AUDIO_NEEDS))
 CMOCKA_LIBS   := $(call pkg-config,--libs cmocka)
 LOADER_LIBS   := $(call pkg-config,--libs $(LOADER_NEEDS)) -lm
 
@@ -118,7 +123,7 @@ LIB      := $(filter-out $(B)/profiler/io/wrap/% $(LIBDSA_ALONE),$(call object,$
 # for the rooms above it alone.
 NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc.o \
 	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
-	driver/serve_windows.o gpu/gpu_buffer.o)
+	driver/serve_windows.o gpu/gpu_buffer.o audio/%)
 LIBDSA   := $(filter-out $(NOT_IN_LIBDSA) $(LIBDSA_ALONE),$(call object,loader))
 LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 	$(filter-out %/serve_windows.o,$(call object,loader/driver)) \
@@ -126,6 +131,7 @@ LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 	trace_slots.o host/process.o)
 LIBCUPTI := $(call object,profiler/cupti) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
 	trace.o host/process.o)
+LIBAUDIO := $(call object,loader/audio) $(B)/loader/base/error.o
 # The hook in Python, without which nothing is preloaded: no sanitizer comes first there.
 HOOK     := $(if $(SAN),,$(patsubst profiler/python/%,$(B)/python/%,$(wildcard profiler/python/*.py)))
 UNITS    := $(call source,tests/unit)
@@ -151,7 +157,7 @@ SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 
 all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(B)/libdsa-cupti.so \
-	$(HOOK) $(EXAMPLES)
+	$(B)/libdsa-audio.so $(HOOK) $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
@@ -192,6 +198,12 @@ $(B)/libdsa-cupti.so: $(LIBCUPTI)
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete \
 		$(if $(SAN),,-Wl,-z,defs) -o $@ $^
 
+# Opened by libdsa when a data set is audio.
+$(B)/libdsa-audio.so: $(LIBAUDIO)
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) $(if $(SAN),,-Wl,-z,defs) \
+		-o $@ $^ $(AUDIO_LIBS) -lm
+
 $(B)/python/%.py: profiler/python/%.py
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -220,6 +232,7 @@ $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \
 		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 
+$(B)/test/audio $(B)/fuzz/audio: private LINK += $(AUDIO_LIBS)
 $(B)/fuzz/cupti: $(B)/tests/lib/cupti_buffer.o
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
@@ -275,6 +288,7 @@ $(B)/%.o: %.c $(B)/flags
 
 $(B)/reports/html/html_style.o: reports/html/style.css
 $(B)/loader/gpu/gpu_convert.o: loader/gpu/convert.ptx
+$(B)/loader/audio/%.o: private FLAGS += $(call pkg-config,--cflags $(AUDIO_NEEDS))
 
 # Everything is rebuilt when the flags change, and nothing when they do not.
 define flags
@@ -282,7 +296,7 @@ $(CC) $(FLAGS) $(CFLAGS)
 endef
 export flags
 $(B)/flags: FORCE
-	@pkg-config --exists --print-errors $(NEEDS) || \
+	@pkg-config --exists --print-errors $(NEEDS) $(AUDIO_NEEDS) || \
 		{ echo "make deps installs what is missing" >&2; exit 1; }
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$flags" | cmp -s - $@ || printf '%s\n' "$$flags" >$@
@@ -432,6 +446,7 @@ install: all
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
 	install -D -m 644 $(B)/libdsa-io.so $(at)$(PREFIX)/lib/dsa/libdsa-io.so
 	install -m 644 $(B)/libdsa-cupti.so $(at)$(PREFIX)/lib/dsa/libdsa-cupti.so
+	install -m 644 $(B)/libdsa-audio.so $(at)$(PREFIX)/lib/dsa/libdsa-audio.so
 	install -d $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 profiler/python/*.py $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h

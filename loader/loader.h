@@ -42,6 +42,7 @@ extern "C" {
 
 enum dsa_layout { DSA_NCHW, DSA_NHWC };
 enum dsa_type { DSA_FLOAT32, DSA_FLOAT16, DSA_UINT8, DSA_INT32, DSA_INT64 };
+enum dsa_features { DSA_WAVEFORM, DSA_LOGMEL };
 enum dsa_on_error { DSA_SKIP, DSA_FAIL };
 
 /* What to load and how. Zero or NULL in a member means the default in brackets. */
@@ -62,7 +63,7 @@ struct dsa_config {
 	int drop_last;                    /* 1: no short batch at an epoch's end */
 	int evaluate; /* 1: resize and centre crop instead of random crop, flip */
 	enum dsa_on_error on_error;
-	const char *prep; /* image raw tokens [image] */
+	const char *prep; /* image raw tokens audio [image] */
 	unsigned size;    /* side of the square delivered, pixels [224] */
 	enum dsa_layout layout;
 	enum dsa_type type;      /* [of tokens DSA_INT64] */
@@ -72,6 +73,9 @@ struct dsa_config {
 	const char *device;  /* where batches arrive: "cuda", "cuda:N" [memory] */
 	unsigned length;     /* tokens of a window, which has one more [1024] */
 	unsigned token_bits; /* 16, 32: of files whose names do not say [16] */
+	unsigned rate;       /* of audio, Hz [16000] */
+	enum dsa_features features;
+	double seconds; /* of a crop of audio [5] */
 };
 
 #define DSA_DIMS 4

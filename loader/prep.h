@@ -29,13 +29,15 @@ struct prep_worker;
 enum prep_layout { PREP_NCHW, PREP_NHWC };
 #define PREP_TYPE(NAME, text, bytes) PREP_##NAME,
 enum prep_type { PREP_TYPES(PREP_TYPE) TOKEN_TYPES(PREP_TYPE) };
+enum prep_features { PREP_WAVEFORM, PREP_LOGMEL };
 extern const char *const prep_type_names[]; /* "float32" ..., by enum prep_type */
 
 struct prep_config {
 	const char
 		*op;   /* "image", or "raw": the bytes as they are, the null variant; or
 			   "decoded", whatever else is asked for, and "canvas"; or
-			   "tokens", which have type and length alone */
+			   "tokens", which have type and length alone; or "audio",
+			   which has evaluate, seconds, rate and features */
 	bool evaluate; /* resize the short side to `resize`, centre crop; no draws */
 	unsigned size; /* side of the square delivered, in pixels: 224 */
 	unsigned resize; /* evaluation: short side before the crop: 256 */
@@ -46,6 +48,9 @@ struct prep_config {
 	double flip;         /* probability of a horizontal flip: .5 */
 	unsigned length;     /* of a window of tokens, which has one more: 1024 */
 	unsigned token_bits; /* 16, 32: of files whose name does not say; 0: 16 */
+	double seconds;      /* of a crop of a recording: 5 */
+	unsigned rate;       /* Hz that it is resampled to: 16000 */
+	enum prep_features features; /* that it becomes: its waveform */
 	float mean[3]; /* of float output, on a 0..1 scale: out = (v/255 - mean) / std
 			  */
 	float std[3];
@@ -88,9 +93,10 @@ void prep_worker_free(struct prep_worker *worker);
  * (bytes, seed) gives the same numbers on any thread. Returns 0; -EBADMSG when the
  * bytes are no JPEG, end early, or are damaged in what the crop made us decode (damage
  * below the crop is not looked at; "decoded" looks at all), or are no canvas, which may
- * change while it is looked at, or no window of tokens that fit the type; -EFBIG when the image is unreasonable: more than
- * 178,956,970 pixels (Pillow's limit), more than its bytes can hold, more than 100
- * scans; -ENOMEM. err says which and where, in one line, without the sample's name.
+ * change while it is looked at, or no window of tokens that fit the type, or no
+ * recording; -EFBIG when the image is unreasonable: more than 178,956,970 pixels (Pillow's
+ * limit), more than its bytes can hold, more than 100 scans, or a recording's rate or
+ * channels are; -ENOMEM. err says which and where, in one line, without the sample's name.
  * After a failure out holds anything and the worker is fit for the next sample.
  */
 int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_t seed,

@@ -10,6 +10,7 @@
  *			are *.jpg, *.jpeg, *.jpe and *.jfif in it, at any depth; links
  *			are followed, names that begin with a dot are not. Everything
  *			else is ignored and counted.
+ *			With prep "audio" they are *.wav, *.flac, *.ogg, *.oga and *.opus.
  *	list file	lines "path label"; a relative path starts at the list's folder.
  *			The label is what follows the last blank: all of them numbers
  *			from 0, or words, then label = rank of the word. Empty lines and

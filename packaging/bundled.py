@@ -49,6 +49,13 @@ def libraries_of(program):
     return {name: path for name, path in found.items() if not EVERYWHERE.match(name)}
 
 
+def taken_programs(folder):
+    """Those whose libraries are put in. What audio needs is the system's: a dozen decoders,
+    for programs that mostly have none."""
+    return [path for path in programs_below(folder)
+            if os.path.basename(path) != "libdsa-audio.so"]
+
+
 def rename_libraries(folder, place, path, names):
     """A program asks for those in `place`, by the way from its own folder to there."""
     at = os.path.join(folder, path)
@@ -68,6 +75,7 @@ def bundle(folder, place):
     libraries = {}
     for path in programs_below(folder):
         told_by("strip", "--strip-unneeded", os.path.join(folder, path))
+    for path in taken_programs(folder):
         libraries.update(libraries_of(os.path.join(folder, path)))
     libraries = {name: path for name, path in libraries.items()
                  if not os.path.realpath(path).startswith(os.path.realpath(folder) + "/")}
@@ -76,9 +84,9 @@ def bundle(folder, place):
         copy = os.path.join(folder, place, "dsa-" + name)
         shutil.copyfile(path, copy)
         told_by("patchelf", "--set-soname", "dsa-" + name, copy)
-    for path in programs_below(folder):
+    for path in taken_programs(folder):
         rename_libraries(folder, place, path, libraries)
-    for path in programs_below(folder):
+    for path in taken_programs(folder):
         outside = libraries_of(os.path.join(folder, path)).keys() & libraries.keys()
         if outside:
             sys.exit(f"patchelf left {path} with {' '.join(outside)}")

@@ -10,6 +10,9 @@
 #define LIMIT_SIZE        4096      /* pixels of a delivered picture's side */
 #define LIMIT_SAMPLE      (1 << 30) /* bytes as stored; a bigger one is refused */
 #define LIMIT_LENGTH      1048576   /* tokens of a window but the last */
+#define LIMIT_SECONDS     600       /* of a crop of a recording */
+#define LIMIT_RATE        192000    /* Hz that it becomes, */
+#define LIMIT_RATE_LEAST  1000      /* and at the least */
 #define LIMIT_SIDE        65500     /* pixels of a side of a JPEG */
 #define LIMIT_CORES       512       /* of a prediction */
 #define LIMIT_DEVICES     1024      /* that a program may choose from */

@@ -41,7 +41,8 @@
 #define USER_PREP_OPS(X) \
 	X(image) \
 	X(raw) \
-	X(tokens)
+	X(tokens) \
+	X(audio)
 #define PREP_OPS(X) \
 	USER_PREP_OPS(X) \
 	X(decoded) \

@@ -63,6 +63,16 @@ static int options_set_token_bits(struct options *options, const char *value)
 	return 0;
 }
 
+static int options_set_seconds(struct options *options, const char *value)
+{
+	double seconds;
+
+	if (!number_real(value, &seconds) || seconds <= 0 || seconds > LIMIT_SECONDS)
+		return -EINVAL;
+	options->image.seconds = seconds;
+	return 0;
+}
+
 /* "cuda" or "cuda:N". False if the text is neither. */
 static bool options_read_device(const char *text, int *device)
 {
@@ -140,6 +150,7 @@ TEXT(cache)
 TEXT(prep)
 COUNT(batch, batch, LIMIT_BATCH)
 COUNT(length, image.length, LIMIT_LENGTH)
+COUNT(rate, image.rate, LIMIT_RATE)
 COUNT(workers, workers, LIMIT_WORKERS)
 COUNT(prefetch, prefetch, LIMIT_PREFETCH)
 COUNT(fetch_depth, fetch_depth, LIMIT_FETCH_DEPTH)
@@ -155,6 +166,7 @@ CHOICE(evaluate, image.evaluate, "0|1")
 CHOICE(on_error, fail, "skip|fail")
 CHOICE(alone, alone, "fail|load")
 CHOICE(layout, image.layout, "nchw|nhwc")
+CHOICE(features, image.features, "waveform|logmel")
 CHOICE(transfer, transfer_output, "uint8|output")
 TIME(storage_latency)
 TIME(prep_delay)
@@ -206,6 +218,9 @@ static const struct key keys[] = {
 	{"type", options_set_type, ALL_TYPE_NAMES},
 	{"length", set_length, LIMIT_RANGE(LIMIT_LENGTH)},
 	{"token_bits", options_set_token_bits, "16|32"},
+	{"seconds", options_set_seconds, "a number up to " LIMIT_TEXT(LIMIT_SECONDS)},
+	{"rate", set_rate, LIMIT_RANGE(LIMIT_RATE)},
+	{"features", set_features, "waveform|logmel"},
 	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
 	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
 	{"prep_delay", set_prep_delay, "a time such as 2ms"},

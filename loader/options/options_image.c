@@ -26,6 +26,11 @@ void options_image(struct prep_config *image, const struct dsa_config *config)
 	if (config->length != 0)
 		image->length = config->length;
 	image->token_bits = config->token_bits;
+	if (config->rate != 0)
+		image->rate = config->rate;
+	if (config->seconds != 0)
+		image->seconds = config->seconds;
+	image->features = config->features == DSA_LOGMEL ? PREP_LOGMEL : PREP_WAVEFORM;
 	for (int i = 0; i < 3; i++) {
 		if (config->mean != NULL)
 			image->mean[i] = config->mean[i];

@@ -42,6 +42,12 @@ void prep_words(const struct prep_config *config, char *text, size_t room)
 	const char *type = prep_type_names[config->type];
 	int length;
 
+	if (strcmp(config->op, "audio") == 0) {
+		snprintf(text, room, "%s %s %gs %uHz", type,
+			 config->features == PREP_LOGMEL ? "logmel" : "waveform",
+			 config->seconds, config->rate);
+		return;
+	}
 	if (strcmp(config->op, "tokens") != 0) {
 		snprintf(text, room, "%s %s %u", type,
 			 config->layout == PREP_NHWC ? "NHWC" : "NCHW", config->size);
@@ -65,7 +71,7 @@ void prep_output(const struct prep_config *config, char text[PREP_OUTPUT])
 	prep_words(config, words, sizeof(words));
 	snprintf(shape, sizeof(shape), "%s%.48s",
 		 config->evaluate && !tokens ? "centred " : "", words);
-	if (tokens)
+	if (tokens || strcmp(config->op, "audio") == 0)
 		norm[0] = '\0';
 	else if (strcmp(config->op, "image") == 0 || strcmp(config->op, "canvas") == 0)
 		output_normalisation(config, norm, sizeof(norm));

@@ -30,6 +30,8 @@ const struct prep_config prep_defaults = {
 	.ratio = {3. / 4, 4. / 3},
 	.flip = .5,
 	.length = 1024,
+	.seconds = 5,
+	.rate = 16000,
 	.mean = {.485f, .456f, .406f},
 	.std = {.229f, .224f, .225f},
 };

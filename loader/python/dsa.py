@@ -18,7 +18,8 @@ and dsa_loader(3). Only ctypes is used, nothing is compiled; Python 3.9 or later
 Arrays. `images` is float32, float16 or uint8 of shape (n, 3, size, size), with
 layout="nhwc" (n, size, size, 3), with prep="raw" uint8 of shape (n, bytes). With
 prep="tokens" they are int64, or with type="int32" int32, of shape (n, length + 1): inputs
-are [:, :-1] and targets [:, 1:]. `labels`
+are [:, :-1] and targets [:, 1:]. With prep="audio" they are float32 of shape
+(n, seconds * rate), or with features="logmel" (n, 80, frames). `labels`
 are n numbers, int64, a copy (loader.classes has their names). With arrays="auto" they
 are tensors if torch is imported already when the loader is opened, else NumPy arrays;
 arrays="numpy" and arrays="torch" decide.
@@ -128,7 +129,9 @@ class _Config2(ctypes.Structure):
     """the same of DSA_2. (Not derived: ctypes would keep strings of both classes' members
     under the same numbers, and lose some.)"""
     _fields_ = [*_Config._fields_, *_members((ctypes.c_char_p, "device"),
-                                             (ctypes.c_uint, "length token_bits"))]
+                                             (ctypes.c_uint, "length token_bits rate"),
+                                             (ctypes.c_int, "features"),
+                                             (ctypes.c_double, "seconds"))]
 
 
 class _Batch(ctypes.Structure):
@@ -828,6 +831,13 @@ def _word(name, value, words):
     return words.index(value)
 
 
+def _seconds(value):
+    value = float(value)
+    if not 0 < value < math.inf:
+        raise ValueError(f"seconds is a positive number, not {value!r}")
+    return value
+
+
 def _three(name, value):
     if value is None:
         return None
@@ -861,7 +871,8 @@ def _other_words(names):
 
 
 class Batch:
-    """A batch: images (which tokens are called here, too), labels, samples (positions in the data set), count, epoch, step,
+    """A batch: images (tokens and audio are called so, too), labels, samples (positions in
+    the data set), count, epoch, step,
     number (since open, repeats included), repeated (delivered before: a measurement).
 
     A context manager: at its end, or at release(), the batch lets go of its arrays; it
@@ -954,13 +965,16 @@ class Loader:
     drop_last    no short batch at an epoch's end
     evaluate     resize and centre crop instead of random crop and flip
     on_error     "skip" or "fail" when a sample cannot be read or decoded
-    prep         "image", "tokens", or "raw": the bytes as they are
+    prep         "image", "tokens", "audio", or "raw": the bytes as they are
     size         side of the square images, in pixels
     layout       "nchw" or "nhwc"
     type         "float32", "float16" or "uint8"; of tokens "int64" or "int32" [None:
                  "float32"; of tokens "int64"]
     length       tokens of a window, which has one more
     token_bits   16 or 32: of tokens in files not called *.u16 or *.u32 [None: 16]
+    seconds      of a crop of audio, a number
+    rate         that it is resampled to, Hz
+    features     "waveform" or "logmel"
     mean, std    of float output, three numbers each on a scale of 0 to 1 [None:
                  ImageNet's]
     share        socket of a shared loader (dsa-serve(1)); "": none, whatever DSA_SHARE
@@ -981,6 +995,7 @@ class Loader:
                  drop_last=False, evaluate=False, on_error="skip", prep="image",
                  size=224, layout="nchw", type=None, mean=None, std=None,
                  share=None, device=None, arrays="auto", length=1024, token_bits=None,
+                 seconds=5, rate=16000, features="waveform",
                  **others):
         self.ended = False
         self._core = None
@@ -1027,6 +1042,9 @@ class Loader:
             config.device = b"cuda:%d" % self._arrays.number
         if library.version >= 2:
             config.length = _whole("length", length, 1)
+            config.seconds = _seconds(seconds)
+            config.rate = _whole("rate", rate, 1)
+            config.features = _word("features", features, ("waveform", "logmel"))
             if token_bits is not None:
                 config.token_bits = _whole("token_bits", token_bits, 16)
         elif prep not in ("image", "raw"):

@@ -7,6 +7,11 @@
 
 static const struct file_kind file_kinds[] = {
 	{"image", "pictures", ".jpg or .jpeg", {".jpg", ".jpeg", ".jpe", ".jfif"}, 0},
+	{"audio",
+	 "recordings",
+	 ".wav, .flac or .ogg",
+	 {".wav", ".flac", ".ogg", ".oga", ".opus"},
+	 2},
 	{"tokens", "tokens", ".bin, .u16 or .u32", {".bin", ".u16", ".u32"}, 1},
 };
 

@@ -56,6 +56,7 @@ static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 {
 	char *text = NULL, type[16] = "", layout[16] = "";
 	unsigned image = 0, length = 0, bits = 0;
+	double seconds = 0;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
 
@@ -67,8 +68,11 @@ static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 	fprintf(to, ",prep=%s,cache=%s", loader->prep, loader->cache);
 	if (loader->cache_capacity > 0)
 		fprintf(to, ",cache_size=%" PRIu64, loader->cache_capacity);
-	if (sscanf(loader->output, "%15s tokens %u of %u bits", type, &length, &bits) >=
-	    2)
+	if (sscanf(loader->output, "%15s %15s %lfs %uHz", type, layout, &seconds,
+		   &image) == 4)
+		fprintf(to, ",features=%s,seconds=%g,rate=%u", layout, seconds, image);
+	else if (sscanf(loader->output, "%15s tokens %u of %u bits", type, &length,
+			&bits) >= 2)
 		fprintf(to, ",type=%s,length=%u%s%.0u", type, length,
 			bits != 0 ? ",token_bits=" : "", bits);
 	else if (sscanf(loader->output, "%15s %15s %u", type, layout, &image) == 3)

@@ -41,6 +41,11 @@ static void join_command(const struct protocol_hello *hello,
 	else if (strcmp(hello->prep, "tokens") == 0)
 		snprintf(text, room, "DSA_LOADER=prep=tokens,length=%u,type=%s %s",
 			 image->length, prep_type_names[image->type], plain);
+	else if (strcmp(hello->prep, "audio") == 0)
+		snprintf(text, room,
+			 "DSA_LOADER=prep=audio,seconds=%g,rate=%u,features=%s %s",
+			 image->seconds, image->rate,
+			 image->features == PREP_LOGMEL ? "logmel" : "waveform", plain);
 	else
 		snprintf(text, room, "%s", plain);
 }

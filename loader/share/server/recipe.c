@@ -75,12 +75,15 @@ int recipe_resolve(struct share_server *server, struct error *err)
 /* What the data set was opened for. */
 static bool recipe_reads_alike(const struct options *a, const struct options *b)
 {
-	const bool tokens = strcmp(a->prep, "tokens") == 0;
+	static const char *const own[] = {"tokens",
+					  "audio"}; /* have files of their own */
 
-	if (tokens != (strcmp(b->prep, "tokens") == 0))
-		return false;
-	return !tokens || (a->image.length == b->image.length &&
-			   a->image.token_bits == b->image.token_bits);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if ((strcmp(a->prep, own[i]) == 0) != (strcmp(b->prep, own[i]) == 0))
+			return false;
+	return strcmp(a->prep, "tokens") != 0 ||
+	       (a->image.length == b->image.length &&
+		a->image.token_bits == b->image.token_bits);
 }
 
 /* As if the first job's own config were the loader's. The data set stays open. */

@@ -71,6 +71,9 @@ int join_request_fill(struct protocol_hello *hello, const struct options *option
 		.type = (uint32_t)image->type,
 		.length = image->length,
 		.token_bits = image->token_bits,
+		.rate = image->rate,
+		.features = image->features == PREP_LOGMEL ? DSA_LOGMEL : DSA_WAVEFORM,
+		.seconds = image->seconds,
 	};
 	memcpy(hello->mean, image->mean, sizeof(hello->mean));
 	memcpy(hello->std, image->std, sizeof(hello->std));
@@ -84,7 +87,8 @@ int join_request_config(const struct protocol_hello *hello, struct dsa_config *c
 			struct error *err)
 {
 	if (hello->size < 1 || hello->size > LIMIT_SIZE || hello->layout > DSA_NHWC ||
-	    hello->type > DSA_INT64 || choice_find(PREP_OP_NAMES, hello->prep) < 0)
+	    hello->type > DSA_INT64 || hello->features > DSA_LOGMEL ||
+	    choice_find(PREP_OP_NAMES, hello->prep) < 0)
 		return error_set(err, EINVAL,
 				 "the job wants samples that nobody makes");
 	config->batch = hello->batch;
@@ -95,6 +99,9 @@ int join_request_config(const struct protocol_hello *hello, struct dsa_config *c
 	config->type = (enum dsa_type)hello->type;
 	config->length = hello->length;
 	config->token_bits = hello->token_bits;
+	config->rate = hello->rate;
+	config->features = (enum dsa_features)hello->features;
+	config->seconds = hello->seconds;
 	config->mean = hello->mean;
 	config->std = hello->std;
 	config->prep = hello->prep;

@@ -67,7 +67,8 @@ struct protocol_hello {
 	uint32_t in_order, world;
 	uint32_t evaluate, size, layout, type; /* of its samples, as in dsa_config */
 	float mean[3], std[3];
-	uint32_t length, token_bits;
+	uint32_t length, token_bits, rate, features;
+	double seconds;
 	char prep[32];
 	char dataset[4096];         /* real path; "": whatever there is */
 	char job[64];               /* name for tables: DSA_JOB, or the program's */

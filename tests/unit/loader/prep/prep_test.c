@@ -361,8 +361,9 @@ static void a_config_that_makes_no_sense_is_refused(void **state)
 
 	(void)state;
 	config.op = "video";
-	assert_refused(&config,
-		       "no prep op is called 'video': image, raw and tokens are");
+	assert_refused(
+		&config,
+		"no prep op is called 'video': image, raw, tokens and audio are");
 	config = prep_defaults;
 	config.size = 0;
 	assert_refused(&config, "prep size 0 is not from 1 to 4096");

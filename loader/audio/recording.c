@@ -1,0 +1,175 @@
+/* recording.c - libsndfile over memory. */
+#include "loader/audio/recording.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+#include <sndfile.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 14 }; /* numbers decoded at a time */
+
+struct recording {
+	const unsigned char *bytes;
+	sf_count_t size, at;
+	SNDFILE *file;
+	SF_INFO info;
+	float chunk[CHUNK];
+};
+
+/* ---- a file in memory ---- */
+
+static sf_count_t recording_size(void *context)
+{
+	const struct recording *recording = context;
+
+	return recording->size;
+}
+
+static sf_count_t recording_move(sf_count_t offset, int whence, void *context)
+{
+	struct recording *recording = context;
+	sf_count_t from = whence == SEEK_SET   ? 0
+			  : whence == SEEK_CUR ? recording->at
+					       : recording->size;
+
+	if (offset < -from || offset > recording->size - from)
+		return -1;
+	recording->at = from + offset;
+	return recording->at;
+}
+
+static sf_count_t recording_get(void *to, sf_count_t count, void *context)
+{
+	struct recording *recording = context;
+	sf_count_t left = recording->size - recording->at;
+
+	if (count > left)
+		count = left;
+	if (count <= 0)
+		return 0;
+	memcpy(to, recording->bytes + recording->at, (size_t)count);
+	recording->at += count;
+	return count;
+}
+
+static sf_count_t recording_tell(void *context)
+{
+	const struct recording *recording = context;
+
+	return recording->at;
+}
+
+static sf_count_t recording_put(const void *from, sf_count_t count, void *context)
+{
+	(void)from;
+	(void)count;
+	(void)context;
+	return 0;
+}
+
+/* ---- frames ---- */
+
+struct recording *recording_new(void)
+{
+	return calloc(1, sizeof(struct recording));
+}
+
+void recording_free(struct recording *recording)
+{
+	free(recording);
+}
+
+static int recording_check(const SF_INFO *info, struct error *err)
+{
+	if (info->channels < 1 || info->channels > RECORDING_CHANNELS)
+		return error_set(err, EFBIG, "has %d channels: 1 to %d can be mixed",
+				 info->channels, RECORDING_CHANNELS);
+	if (info->samplerate < 1 || info->samplerate > RECORDING_RATE)
+		return error_set(err, EFBIG, "has a rate of %d Hz: 1 to %d can be read",
+				 info->samplerate, RECORDING_RATE);
+	if (info->frames < 1)
+		return error_set(err, EBADMSG, "has no frames");
+	if (info->frames > RECORDING_FRAMES)
+		return error_set(err, EFBIG, "has %lld frames, which is no length",
+				 (long long)info->frames);
+	return 0;
+}
+
+int recording_begin(struct recording *recording, const void *bytes, size_t size,
+		    struct recording_info *info, struct error *err)
+{
+	SF_VIRTUAL_IO memory = {recording_size, recording_move, recording_get,
+				recording_put, recording_tell};
+	int result;
+
+	recording->bytes = bytes;
+	recording->size = (sf_count_t)size;
+	recording->at = 0;
+	recording->info = (SF_INFO){0};
+	recording->file =
+		sf_open_virtual(&memory, SFM_READ, &recording->info, recording);
+	if (recording->file == NULL)
+		return error_set(err, EBADMSG, "is no recording: %s",
+				 sf_strerror(NULL));
+	result = recording_check(&recording->info, err);
+	if (result < 0) {
+		recording_end(recording);
+		return result;
+	}
+	*info = (struct recording_info){(uint64_t)recording->info.frames,
+					(unsigned)recording->info.samplerate};
+	return 0;
+}
+
+void recording_end(struct recording *recording)
+{
+	sf_close(recording->file);
+	recording->file = NULL;
+}
+
+int recording_seek(struct recording *recording, uint64_t frame, struct error *err)
+{
+	return sf_seek(recording->file, (sf_count_t)frame, SEEK_SET) ==
+			       (sf_count_t)frame
+		       ? 0
+		       : error_set(err, EBADMSG,
+				   "has no frame %llu, though its header "
+				   "says %lld",
+				   (unsigned long long)frame,
+				   (long long)recording->info.frames);
+}
+
+static void recording_mix(const float *chunk, unsigned channels, size_t frames,
+			  float *mono)
+{
+	for (size_t i = 0; i < frames; i++) {
+		float sum = 0;
+
+		for (unsigned c = 0; c < channels; c++)
+			sum += chunk[i * channels + c];
+		mono[i] = sum / (float)channels;
+	}
+}
+
+int recording_read(struct recording *recording, float *mono, size_t frames,
+		   struct error *err)
+{
+	const unsigned channels = (unsigned)recording->info.channels;
+	const size_t most = CHUNK / channels;
+
+	while (frames > 0) {
+		size_t wanted = frames < most ? frames : most;
+
+		if (sf_readf_float(recording->file, recording->chunk,
+				   (sf_count_t)wanted) != (sf_count_t)wanted)
+			return error_set(err, EBADMSG,
+					 "ends early, or is damaged: its header says "
+					 "%lld frames",
+					 (long long)recording->info.frames);
+		recording_mix(recording->chunk, channels, wanted, mono);
+		mono += wanted;
+		frames -= wanted;
+	}
+	return 0;
+}
