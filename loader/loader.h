@@ -47,7 +47,7 @@ enum dsa_on_error { DSA_SKIP, DSA_FAIL };
 
 /* What to load and how. Zero or NULL in a member means the default in brackets. */
 struct dsa_config {
-	const char *dataset;    /* folder, list or file, or "synthetic[:COUNT]" */
+	const char *dataset;    /* folder, list, file or shards; "synthetic[:COUNT]" */
 	unsigned batch;         /* samples a batch [64] */
 	unsigned workers;       /* prep threads [the cores this process may use] */
 	unsigned prefetch;      /* batches prepared ahead [4] */

@@ -21,6 +21,15 @@
  *			the last token of the one before it in its file: so each token is
  *			predicted once, and what is left at a file's end never. Labels are
  *			those of the files; of a single one 0.
+ *	tar		one archive, a folder of *.tar with neither folders nor pictures
+ *			in it, or "name-{000..127}.tar"; ustar, pax and GNU, not
+ *			compressed. Samples are members key.jpg with key.cls, key.json
+ *			or key.txt beside them, in the order of shards and members: the
+ *			key ends at the first dot of the last part of a name. Labels are
+ *			as in a list; of JSON it is a number or string, or the member
+ *			label, cls or class. If no sample has one, classes are the
+ *			folders in the shards below those that all names have. What
+ *			lies beside samples, and links, are ignored and counted.
  *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
  *
  * A sample that cannot be reached when it is indexed stays in, with size 0: reading it

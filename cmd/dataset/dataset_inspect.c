@@ -233,7 +233,8 @@ const struct command command_dataset_inspect = {
 	.name = "inspect",
 	.summary = "say what a data set holds: sizes, kinds, broken files",
 	.arguments = arguments,
-	.doc = "Say what DATASET, a folder or a list of 'path label', holds: classes, "
+	.doc = "Say what DATASET, a folder, a list of 'path label' or shards, holds: "
+	       "classes, "
 	       "sizes, kinds of JPEG, broken files.",
 	.run = run_inspect,
 };

@@ -34,6 +34,7 @@
 #define SOURCES(X) \
 	X(synthetic) \
 	X(tokens) \
+	X(tar) \
 	X(tree) \
 	X(list)
 

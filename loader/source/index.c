@@ -12,14 +12,15 @@
 #include <xxhash.h>
 
 /* The last byte is the version; another byte order is another magic. */
-static const uint64_t magic = UINT64_C(0x01587865646e4944);
+static const uint64_t magic = UINT64_C(0x02587865646e4944);
 
 /* Pointers into the block, whose head says where its parts begin. */
 static void index_lay_out(struct index *index, void *block)
 {
 	index->head = block;
 	index->folders = (struct index_folder *)(index->head + 1);
-	index->samples = (struct index_sample *)(index->folders + index->head->folders);
+	index->offsets = (uint64_t *)(index->folders + index->head->folders);
+	index->samples = (struct index_sample *)(index->offsets + index->head->offsets);
 	index->classes = (uint32_t *)(index->samples + index->head->samples);
 	index->text = (char *)(index->classes + index->head->classes);
 }
@@ -28,6 +29,7 @@ static void index_lay_out(struct index *index, void *block)
 static uint64_t block_size(const struct index_head *head)
 {
 	return sizeof(*head) + head->folders * (uint64_t)sizeof(struct index_folder) +
+	       head->offsets * (uint64_t)sizeof(uint64_t) +
 	       head->samples * (uint64_t)sizeof(struct index_sample) +
 	       head->classes * (uint64_t)sizeof(uint32_t) + head->text;
 }
@@ -39,6 +41,7 @@ int index_new(struct index *index, const struct index_plan *plan, struct error *
 		.samples = (uint32_t)plan->samples,
 		.classes = (uint32_t)plan->classes,
 		.text = (uint32_t)plan->text,
+		.offsets = plan->parts ? (uint32_t)plan->samples : 0,
 	};
 	void *block;
 
@@ -91,6 +94,11 @@ void index_add_sample(struct index *index, const char *name,
 
 	*added = *sample;
 	added->name = index_add_text(index, name);
+}
+
+void index_add_offset(struct index *index, uint64_t offset)
+{
+	index->offsets[index->used.samples] = offset;
 }
 
 void index_add_class(struct index *index, const char *name)
@@ -166,7 +174,8 @@ static bool index_head_fits(const struct index_head *head, size_t size)
 	       memcmp(head->magic, &magic, sizeof(magic)) == 0 &&
 	       size == block_size(head) &&
 	       head->checksum == index_checksum(head, size) && head->folders > 0 &&
-	       head->samples > 0 && head->classes > 0 && head->text > 0;
+	       head->samples > 0 && head->classes > 0 && head->text > 0 &&
+	       (head->offsets == 0 || head->offsets == head->samples);
 }
 
 static bool folders_fit(const struct index *index)

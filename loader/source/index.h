@@ -2,11 +2,12 @@
  * index.h - where the files of a data set are, in one block of memory that is also the
  * file in which the index is kept.
  *
- *	+------+-----------+-----------+-----------+-----------------------------+
- *	| head | folders[] | samples[] | classes[] | text: strings, each with a 0 |
- *	+------+-----------+-----------+-----------+-----------------------------+
+ *	+------+-----------+-----------+-----------+-----------+--------------------+
+ *	| head | folders[] | offsets[] | samples[] | classes[] | text: strings, ... |
+ *	+------+-----------+-----------+-----------+-----------+--------------------+
  *
- * A sample takes 16 bytes and its name. Every string is an offset into the text.
+ * A sample takes 16 bytes and its name, of a shard 8 more for where it begins. Every
+ * string is an offset into the text, and ends with a 0.
  */
 #ifndef DSA_SOURCE_INDEX_H
 #define DSA_SOURCE_INDEX_H
@@ -26,9 +27,11 @@ struct index_head {
 	uint64_t bytes;   /* of all samples */
 	uint64_t ignored; /* files that were seen and are no samples */
 	uint64_t digest;
+	uint32_t offsets; /* as many as samples, or 0: these are whole files */
+	uint32_t reserved;
 };
 
-/* A folder or list file as it was when it was read: differs from now if it changed. */
+/* A folder, list file or shard as it was when it was read: differs from now if it changed. */
 struct index_stamp {
 	uint64_t device, inode;
 	int64_t modified_ns, changed_ns;
@@ -36,12 +39,13 @@ struct index_stamp {
 
 struct index_folder {
 	struct index_stamp stamp;
-	uint32_t path; /* relative to the data set; "" is the data set itself */
+	uint32_t path; /* relative to the data set; "" is the data set itself. With
+			* offsets, the shard that samples lie in */
 	uint32_t reserved;
 };
 
 struct index_sample {
-	uint32_t name; /* within the folder */
+	uint32_t name; /* within the folder or shard */
 	uint32_t folder;
 	uint32_t size; /* bytes; 0 if it could not be reached */
 	uint32_t label;
@@ -50,6 +54,7 @@ struct index_sample {
 struct index {
 	struct index_head *head; /* the block; index_free() frees it */
 	struct index_folder *folders;
+	uint64_t *offsets; /* of samples in their shards */
 	struct index_sample *samples;
 	uint32_t *classes; /* names */
 	char *text;
@@ -61,6 +66,7 @@ struct index {
 /* What an index is to hold. */
 struct index_plan {
 	uint64_t folders, samples, classes, text;
+	bool parts; /* samples are parts of files: offsets[] is there, too */
 };
 
 /*
@@ -71,11 +77,12 @@ int index_new(struct index *index, const struct index_plan *plan, struct error *
 void index_free(struct index *index);
 
 /* These append, as far as planned. The first returns its number; the name of a sample
- * is added with it. */
+ * is added with it. The offset of a part is of the sample that comes next. */
 uint32_t index_add_folder(struct index *index, const char *path,
 			  const struct index_stamp *stamp);
 void index_add_sample(struct index *index, const char *name,
 		      const struct index_sample *sample);
+void index_add_offset(struct index *index, uint64_t offset);
 void index_add_class(struct index *index, const char *name);
 
 /* Sets bytes, digest and checksum of a filled index. */

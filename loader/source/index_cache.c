@@ -166,11 +166,14 @@ static bool index_cache_fits(const struct index *index,
 			     const struct index_origin *origin)
 {
 	uint32_t count = index->head->samples;
+	bool parts = index->head->offsets > 0;
 	struct random random = {clock_now()};
 	struct check check = {
 		.index = index,
 		.origin = origin,
-		.samples = count < CHECKED ? count : CHECKED,
+		.samples = parts             ? 0
+			   : count < CHECKED ? count
+					     : CHECKED,
 		.first = random_below(&random, count),
 	};
 

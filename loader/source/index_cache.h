@@ -4,10 +4,10 @@
  * There is one file per data set, named by a hash of where it is, readable by its
  * owner alone. It is used only while it fits the files as they are now:
  *
- *  - every folder, or the list file, has the device, inode, modification and change
- *    time that it had: so nothing was added, removed or renamed;
- *  - up to 4,096 samples, spread evenly and others each time, have the size that they
- *    had. A size is a hint all the same: whoever reads a file sees what it is.
+ *  - every folder, list file or shard has the device, inode, modification and change
+ *    time that it had: so nothing was added, removed, renamed or written into a shard;
+ *  - up to 4,096 samples that are files, spread evenly and others each time, have the
+ *    size that they had. A size is a hint all the same: whoever reads a file sees what it is.
  *
  * An index is kept only if its folders had not changed for 2 s when they were read:
  * file systems count time in steps, and within a step a change would not show.

@@ -73,7 +73,7 @@ static int open_index(struct index_origin *origin, index_build build,
 {
 	int result;
 
-	origin->dataset_fd = open(origin->dataset, O_RDONLY | O_CLOEXEC);
+	origin->dataset_fd = open(origin->own_path, O_RDONLY | O_CLOEXEC);
 	if (origin->dataset_fd < 0) {
 		char shown[NAME_SHOWN];
 
@@ -85,24 +85,20 @@ static int open_index(struct index_origin *origin, index_build build,
 	return result;
 }
 
-void *indexed_open(const char *dataset, const char *base_path, index_build build,
+void *indexed_open(struct index_origin *origin, index_build build,
 		   const struct source_config *config, struct source_facts *facts,
 		   struct error *err)
 {
 	struct indexed *indexed = calloc(1, sizeof(*indexed));
-	struct index_origin origin = {
-		.dataset = dataset,
-		.base_path = base_path,
-		.threads = config->threads,
-		.kind = file_kind_of(config->prep),
-	};
 	const struct index_head *head;
 
 	if (indexed == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot index the data set"));
-	origin.base = indexed->base = open_base(base_path, err);
-	if (origin.base < 0 ||
-	    open_index(&origin, build, config->index_dir, &indexed->index, err) < 0) {
+	origin->threads = config->threads;
+	origin->kind = file_kind_of(config->prep);
+	origin->base = indexed->base = open_base(origin->base_path, err);
+	if (origin->base < 0 ||
+	    open_index(origin, build, config->index_dir, &indexed->index, err) < 0) {
 		indexed_close(indexed);
 		return NULL;
 	}
@@ -145,12 +141,27 @@ void indexed_place(const void *state, uint32_t sample, char *buffer,
 		   struct source_place *place)
 {
 	const struct indexed *indexed = state;
+	const struct index *index = &indexed->index;
+	const struct index_sample *at = &index->samples[sample];
+	bool part = index->head->offsets > 0;
 
 	*place = (struct source_place){
 		.dir = indexed->base,
-		.path = index_path(&indexed->index, sample, buffer),
-		.size = indexed->index.samples[sample].size,
+		.path = part ? index->text + index->folders[at->folder].path
+			     : index_path(index, sample, buffer),
+		.offset = part ? index->offsets[sample] : 0,
+		.size = at->size,
+		.part = part,
 	};
+}
+
+const char *indexed_part_name(const void *state, uint32_t sample, char *buffer,
+			      size_t size)
+{
+	const struct indexed *indexed = state;
+	char path[PATH_MAX];
+
+	return name_escape(index_path(&indexed->index, sample, path), buffer, size);
 }
 
 const char *indexed_class(const void *state, uint32_t label)

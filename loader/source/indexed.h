@@ -10,7 +10,8 @@
 struct index_origin {
 	const char *dataset;   /* as the user called it */
 	const char *base_path; /* of the folder that paths in the index start from */
-	int dataset_fd;        /* the folder itself or the list file */
+	const char *own_path;  /* of what "" is in the index: a folder or list file */
+	int dataset_fd;        /* own_path, open */
 	int base;              /* base_path, open */
 	const struct file_kind *kind; /* which files are samples */
 	unsigned threads;
@@ -30,9 +31,9 @@ void indexed_folder(const char *dataset, char folder[]);
 
 /*
  * Opens the index of a data set: from the index cache if it fits the files, else from
- * `build`, whose result is kept then. base_path is the folder of the samples' paths.
+ * `build`, whose result is kept then. Of *origin the caller sets dataset and the paths.
  */
-void *indexed_open(const char *dataset, const char *base_path, index_build build,
+void *indexed_open(struct index_origin *origin, index_build build,
 		   const struct source_config *config, struct source_facts *facts,
 		   struct error *err);
 
@@ -47,5 +48,9 @@ uint32_t indexed_label(const void *state, uint32_t sample);
 void indexed_place(const void *state, uint32_t sample, char *buffer,
 		   struct source_place *place);
 const char *indexed_class(const void *state, uint32_t label);
+
+/* Of a part: the shard and its name there. */
+const char *indexed_part_name(const void *state, uint32_t sample, char *buffer,
+			      size_t size);
 
 #endif

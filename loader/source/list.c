@@ -3,9 +3,9 @@
 #include "loader/base/error.h"
 #include "loader/base/io.h"
 #include "loader/base/name.h"
-#include "loader/base/number.h"
 #include "loader/base/thread_pool.h"
 #include "loader/source/indexed.h"
+#include "loader/source/labels.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,35 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
-
-#define HASH_NONFATAL_OOM                1
-#define uthash_nonfatal_oom(word)        (full = true)
-#define HASH_FUNCTION(key, length, hash) ((hash) = (unsigned)XXH3_64bits(key, length))
-#include <uthash.h>
-
-enum { LABEL_MAX = (1 << 20) - 1 };
-
-/* A label that is no number. The hash table says when it is out of memory. */
-struct list_word {
-	const char *text;
-	uint32_t number; /* as they come */
-	UT_hash_handle hh;
-};
 
 /* The samples of a list while it is read. */
 struct list {
 	const char *file;
 	struct list_line {
 		const char *path;
-		uint32_t label; /* the number itself, or that of a word in `words` */
+		uint32_t label; /* until labels_final() */
 	} * lines;
 	size_t count;
-	bool numbers; /* labels are numbers, as the first one is */
-	uint32_t classes;
-	struct list_word *words; /* by text */
-	const char **names;      /* of classes, when labels are words */
-	uint64_t paths;          /* bytes */
+	struct labels labels;
+	uint64_t paths; /* bytes */
 };
 
 static int at_line(const struct list *list, size_t line, const char *what,
@@ -76,53 +58,15 @@ static char *list_cut(char *line)
 	return end > line ? label : NULL;
 }
 
-/* The number of a word, a new one if need be; -ENOMEM. */
-static int64_t list_word_number(struct list *list, const char *text)
+static int64_t list_label(struct list *list, const char *label, size_t line,
+			  struct error *err)
 {
-	struct list_word *word;
-	bool full = false;
+	const char *why = NULL;
+	int64_t number = labels_add(&list->labels, label, &why);
 
-	HASH_FIND_STR(list->words, text, word);
-	if (word != NULL)
-		return word->number;
-	word = malloc(sizeof(*word));
-	if (word == NULL)
-		return -ENOMEM;
-	*word = (struct list_word){.text = text, .number = HASH_COUNT(list->words)};
-	HASH_ADD_KEYPTR(hh, list->words, text, strlen(text), word);
-	if (!full)
-		return word->number;
-	free(word);
-	return -ENOMEM;
-}
-
-/* The number a label stands for, until words are ranked. Negative: a failure. */
-static int64_t number_label(struct list *list, const char *label, size_t line,
-			    struct error *err)
-{
-	uint64_t value = 0;
-	bool number = number_whole(label, UINT64_MAX, &value);
-	int64_t word = number ? 0 : list_word_number(list, label);
-
-	if (list->count == 0)
-		list->numbers = number;
-	if (number != list->numbers)
-		return at_line(list, line,
-			       number ? "a number among labels that are words"
-				      : "a word among labels that are numbers",
-			       err);
-	if (word < 0)
-		return error_sys(err, ENOMEM, "cannot read the list");
-	if (!number)
-		value = (uint64_t)word;
-	if (value > LABEL_MAX)
-		return at_line(list, line,
-			       number ? "a label above 1048575"
-				      : "more than 1048576 different labels",
-			       err);
-	if (value >= list->classes)
-		list->classes = (uint32_t)value + 1;
-	return (int64_t)value;
+	if (number == -EINVAL)
+		return at_line(list, line, why, err);
+	return number < 0 ? error_sys(err, ENOMEM, "cannot read the list") : number;
 }
 
 static int list_add_line(struct list *list, char *line, size_t number,
@@ -140,7 +84,7 @@ static int list_add_line(struct list *list, char *line, size_t number,
 			       err);
 	if (strlen(line) >= PATH_MAX)
 		return at_line(list, number, "the path is too long", err);
-	value = number_label(list, label, number, err);
+	value = list_label(list, label, number, err);
 	if (value < 0)
 		return (int)value;
 	list->lines[list->count++] = (struct list_line){line, (uint32_t)value};
@@ -180,51 +124,10 @@ static size_t count_lines(const char *text, size_t size)
 	return count;
 }
 
-static int list_compare(const struct list_word *a, const struct list_word *b)
-{
-	return strcmp(a->text, b->text);
-}
-
-/* Words take the rank of their bytes as label: the same for a list in any order. */
-static int rank_words(struct list *list, struct error *err)
-{
-	uint32_t *rank = malloc(list->classes * sizeof(*rank)), next = 0;
-
-	list->names = malloc(list->classes * sizeof(*list->names));
-	if (rank == NULL || list->names == NULL) {
-		free(rank);
-		return error_sys(err, ENOMEM, "cannot read the list");
-	}
-	HASH_SORT(list->words, list_compare);
-	for (struct list_word *word = list->words; word != NULL; word = word->hh.next) {
-		list->names[next] = word->text;
-		rank[word->number] = next++;
-	}
-	for (size_t i = 0; i < list->count; i++)
-		list->lines[i].label = rank[list->lines[i].label];
-	free(rank);
-	return 0;
-}
-
 static void list_fini(struct list *list)
 {
-	struct list_word *word = list->words, *next;
-
-	HASH_CLEAR(hh, list->words);
-	for (; word != NULL; word = next) {
-		next = word->hh.next;
-		free(word);
-	}
-	free(list->names);
+	labels_fini(&list->labels);
 	free(list->lines);
-}
-
-static const char *class_name(const struct list *list, uint32_t label, char buffer[12])
-{
-	if (!list->numbers)
-		return list->names[label];
-	snprintf(buffer, 12, "%u", label);
-	return buffer;
 }
 
 static int list_fill(const struct list *list, const struct index_stamp *stamp,
@@ -233,22 +136,19 @@ static int list_fill(const struct list *list, const struct index_stamp *stamp,
 	struct index_plan plan = {
 		.folders = 1,
 		.samples = list->count,
-		.classes = list->classes,
-		.text = sizeof("") + list->paths,
+		.classes = list->labels.classes,
+		.text = sizeof("") + list->paths + labels_text(&list->labels),
 	};
-	char buffer[12];
-	int result;
+	int result = index_new(index, &plan, err);
 
-	for (uint32_t i = 0; i < list->classes; i++)
-		plan.text += strlen(class_name(list, i, buffer)) + 1;
-	result = index_new(index, &plan, err);
 	if (result < 0)
 		return result;
 	index_add_folder(index, "", stamp);
-	for (uint32_t i = 0; i < list->classes; i++)
-		index_add_class(index, class_name(list, i, buffer));
+	labels_add_classes(&list->labels, index);
 	for (size_t i = 0; i < list->count; i++) {
-		const struct index_sample sample = {.label = list->lines[i].label};
+		const struct index_sample sample = {
+			.label = labels_final(&list->labels, list->lines[i].label),
+		};
 
 		index_add_sample(index, list->lines[i].path, &sample);
 	}
@@ -258,8 +158,6 @@ static int list_fill(const struct list *list, const struct index_stamp *stamp,
 static int list_make_index(struct list *list, const struct index_stamp *stamp,
 			   struct index *index, struct error *err)
 {
-	int result = 0;
-
 	if (list->count == 0) {
 		char shown[NAME_SHOWN];
 
@@ -268,11 +166,9 @@ static int list_make_index(struct list *list, const struct index_stamp *stamp,
 				 "label'",
 				 name_escape(list->file, shown, sizeof(shown)));
 	}
-	if (!list->numbers)
-		result = rank_words(list, err);
-	if (result == 0)
-		result = list_fill(list, stamp, index, err);
-	return result;
+	if (labels_rank(&list->labels) < 0)
+		return error_sys(err, ENOMEM, "cannot read the list");
+	return list_fill(list, stamp, index, err);
 }
 
 int list_parse(char *text, size_t size, const char *file,
@@ -390,9 +286,11 @@ static void *list_open(const char *dataset, const struct source_config *config,
 		       struct source_facts *facts, struct error *err)
 {
 	char folder[PATH_MAX];
+	struct index_origin origin = {
+		.dataset = dataset, .base_path = folder, .own_path = dataset};
 
 	indexed_folder(dataset, folder);
-	return indexed_open(dataset, folder, list_build, config, facts, err);
+	return indexed_open(&origin, list_build, config, facts, err);
 }
 
 const struct source_variant source_list = {

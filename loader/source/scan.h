@@ -12,6 +12,8 @@
 #include "loader/source/file_kind.h"
 #include "loader/source/index.h"
 
+#include <stdbool.h>
+
 struct scan_file {
 	const char *name; /* once the folder is read whole; until then it is at: */
 	size_t at;        /* in the folder's text, which moves while it grows */

@@ -25,15 +25,14 @@ source_find(const char *dataset, const struct source_config *config, struct erro
 	name_escape(dataset, shown, sizeof(shown));
 	if (code == ENOENT || code == ENOTDIR)
 		error_set(err, code,
-			  "there is no data set '%s': give a folder, a list file or "
-			  "synthetic[:COUNT]",
+			  "there is no data set '%s': give a folder, a list file, tar "
+			  "shards or synthetic[:COUNT]",
 			  shown);
 	else if (code != 0)
 		error_sys(err, code, "cannot open the data set '%s'", shown);
 	else
 		error_set(err, EINVAL,
-			  "the data set '%s' is neither a folder nor a list file",
-			  shown);
+			  "the data set '%s' is neither a folder nor a file", shown);
 	return NULL;
 }
 

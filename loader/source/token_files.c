@@ -143,8 +143,12 @@ static int token_files_build_one(const struct index_origin *origin, struct index
 {
 	const char *slash = strrchr(origin->dataset, '/');
 	const char *name = slash != NULL ? slash + 1 : origin->dataset;
-	const struct index_plan plan = {1, 1, 1,
-					sizeof("") + sizeof(".") + strlen(name) + 1};
+	const struct index_plan plan = {
+		.folders = 1,
+		.samples = 1,
+		.classes = 1,
+		.text = sizeof("") + sizeof(".") + strlen(name) + 1,
+	};
 	struct index_sample sample = {0};
 	struct index_stamp stamp;
 	struct stat status;
@@ -167,12 +171,15 @@ static void *token_files_index(const char *dataset, const struct source_config *
 			       struct source_facts *facts, struct error *err)
 {
 	char folder[PATH_MAX];
+	struct index_origin origin = {
+		.dataset = dataset, .base_path = dataset, .own_path = dataset};
 	struct stat status;
 
 	if (stat(dataset, &status) == 0 && S_ISDIR(status.st_mode))
-		return indexed_open(dataset, dataset, tree_build, config, facts, err);
+		return indexed_open(&origin, tree_build, config, facts, err);
 	indexed_folder(dataset, folder);
-	return indexed_open(dataset, folder,
+	origin.base_path = folder;
+	return indexed_open(&origin,
 			    token_files_named(dataset) ? token_files_build_one
 						       : list_build,
 			    config, facts, err);

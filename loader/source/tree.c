@@ -174,7 +174,10 @@ static bool tree_claims(const char *dataset, const struct stat *status,
 static void *tree_open(const char *dataset, const struct source_config *config,
 		       struct source_facts *facts, struct error *err)
 {
-	return indexed_open(dataset, dataset, tree_build, config, facts, err);
+	struct index_origin origin = {
+		.dataset = dataset, .base_path = dataset, .own_path = dataset};
+
+	return indexed_open(&origin, tree_build, config, facts, err);
 }
 
 const struct source_variant source_tree = {

@@ -11,7 +11,7 @@
 struct error;
 
 struct inspect_config {
-	const char *dataset; /* a folder or a list file, as source.h reads them */
+	const char *dataset; /* as source.h reads them */
 	unsigned threads;    /* at least 1 */
 	bool full;           /* decode every picture whole, not only its header */
 

@@ -31,7 +31,7 @@ static void read_all(const struct index *index)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct index_plan plan = {1, 1, 1, 1};
+	const struct index_plan plan = {1, 1, 1, 1, false};
 	size_t start = offsetof(struct index_head, folders);
 	struct index model, index;
 	char *block;

@@ -35,7 +35,7 @@ static void add_folder(struct index *index, const char *path, const char *real)
 /* The index of t/a/1.jpg, 3 bytes, and t/b/2.jpg, 4 bytes. */
 static void make_index(struct index *index)
 {
-	const struct index_plan plan = {3, 2, 2, 64};
+	const struct index_plan plan = {3, 2, 2, 64, false};
 
 	assert_int_equal(index_new(index, &plan, NULL), 0);
 	add_folder(index, "", "t");
@@ -490,7 +490,7 @@ static void loading_survives_when_memory_runs_out(void **state)
 
 static void an_index_of_more_than_32_bits_is_refused(void **state)
 {
-	const struct index_plan plan = {1, (uint64_t)UINT32_MAX + 1, 1, 1};
+	const struct index_plan plan = {1, (uint64_t)UINT32_MAX + 1, 1, 1, false};
 	struct error err = {0};
 	struct index index;
 

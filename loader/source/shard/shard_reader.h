@@ -1,0 +1,58 @@
+/*
+ * shard_reader.h - reads a shard from its beginning to its end, wherever it lies.
+ *
+ * An object is what can be read by ranges: a file, or one day a key of a bucket. The
+ * window over it reads ahead while the caller goes on from byte to byte, and reads
+ * little where the caller skips much:
+ *
+ *	|== read ==|..... skipped: more than SHARD_GAP .....|= 4K =|===== 8K =====|
+ */
+#ifndef DSA_SHARD_READER_H
+#define DSA_SHARD_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+enum {
+	SHARD_GAP = 64 << 10,  /* bytes that are read rather than skipped */
+	SHARD_MOST = 1 << 20,  /* bytes that can be asked for at once */
+	SHARD_LEAST = 4 << 10, /* bytes of a first read */
+};
+
+struct shard_object {
+	void *state;
+	uint64_t size; /* bytes */
+
+	/* Reads at most `size` bytes at `from`. Returns how many, 0 at the end, -errno. */
+	ssize_t (*read)(void *state, void *to, size_t size, uint64_t from);
+
+	/* What is read next, most likely; may be NULL. */
+	void (*soon)(void *state, uint64_t from, size_t size);
+};
+
+/* A file that is open; fd is the caller's, and outlives the object. */
+void shard_object_file(struct shard_object *object, const int *fd, uint64_t size);
+
+struct shard_window {
+	const struct shard_object *object;
+	unsigned char *bytes; /* room for two times SHARD_MOST */
+	uint64_t from;        /* of the first byte in it */
+	size_t have;          /* bytes in it */
+	size_t next;          /* bytes of the next read, if it goes on from there */
+};
+
+/* 0 or -ENOMEM. */
+int shard_window_init(struct shard_window *window, const struct shard_object *object);
+void shard_window_fini(struct shard_window *window);
+
+/*
+ * The `size` bytes (at most SHARD_MOST) at `at`, valid until the next call. NULL and
+ * *result: -errno; -ENODATA when the object ends before that.
+ */
+const unsigned char *shard_window_get(struct shard_window *window, uint64_t at,
+				      size_t size, int *result);
+
+#endif

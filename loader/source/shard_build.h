@@ -1,0 +1,48 @@
+/*
+ * shard_build.h - makes an index of the samples in shards: each shard is read by one
+ * thread, several at once; then labels are numbered over all of them, in their order.
+ */
+#ifndef DSA_SOURCE_SHARD_BUILD_H
+#define DSA_SOURCE_SHARD_BUILD_H
+
+#include "loader/source/shard/shard_reader.h"
+#include "loader/source/shards.h"
+
+#include <stdatomic.h>
+
+enum { SHARD_LABEL = 256 }; /* bytes of the longest label and its 0 */
+
+/* What a shard holds, as it is found. */
+struct shard_found {
+	char *text;                         /* names and labels, each with a 0 */
+	size_t text_room, text_used, names; /* bytes; so many of these are names */
+	struct shard_sample {
+		uint64_t offset;
+		uint32_t size, name, label; /* in the text; label: or SHARD_NO_LABEL */
+	} * samples;
+	size_t room;
+	uint32_t count, labelled;
+	uint64_t ignored;
+	struct index_stamp stamp;
+};
+
+#define SHARD_NO_LABEL UINT32_MAX
+
+/* Adds a sample, its bytes at (offset, size); label may be NULL. 0 or -errno, and err. */
+int shard_found_add(struct shard_found *found, const char *name, const char *label,
+		    const uint64_t place[2], struct error *err);
+
+/* How the shards of a kind are read. */
+struct shard_kind {
+	shards_named named;
+	/* Adds what an object holds; any thread. Errors are without the shard's name. */
+	int (*read)(const struct shard_object *object, struct shard_found *found,
+		    struct error *err);
+	const char *wanted; /* for "no samples in 'x': ...": what there should be */
+};
+
+/* Fills *index from the shards; 0 or -errno, and err names shard and place. */
+int shard_build(const struct index_origin *origin, const struct shard_kind *kind,
+		struct shards *shards, struct index *index, struct error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * shards.h - the files that a data set of shards is: one, those of a folder in the order
+ * of their names, or those that a pattern counts: "train-{000..127}.tar".
+ */
+#ifndef DSA_SOURCE_SHARDS_H
+#define DSA_SOURCE_SHARDS_H
+
+#include "loader/source/index.h"
+#include "loader/source/indexed.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct stat;
+
+/* Is a file of this name, without its folder, such a shard? */
+typedef bool (*shards_named)(const char *name);
+
+/* True if a data set is one, many or a pattern of these: of a folder, if they are in it
+ * and neither folders nor files that are samples are. */
+bool shards_claim(const char *dataset, const struct stat *status,
+		  const struct source_config *config, shards_named named);
+
+struct shards {
+	char **paths; /* relative to origin.base_path */
+	size_t count;
+	uint64_t ignored; /* other files of the folder */
+	bool folder;      /* the data set is one, and its stamp counts */
+};
+
+/* Fills the paths of *origin; buffer: PATH_MAX. */
+void shards_origin(const char *dataset, char *buffer, struct index_origin *origin);
+
+/* Lists them: 0 or -errno; to be freed in either case. */
+int shards_list(const struct index_origin *origin, shards_named named,
+		struct shards *shards, struct error *err);
+void shards_free(struct shards *shards);
+
+/* "cannot read the shard 'NAME'" and the like: what shards_shown() gives. */
+const char *shards_shown(const struct index_origin *origin, const char *path,
+			 char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,288 @@
+/*
+ * tar.c - tar archives with a picture and its label side by side, as WebDataset has them:
+ * "key.jpg", "key.cls", "other.jpg", "other.cls" ...
+ *
+ * A key is a name up to the first dot behind its last '/'; members with one key follow
+ * each other. Names are never opened, so it does not matter where they would lead.
+ */
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/source/file_kind.h"
+#include "loader/source/shard/json_label.h"
+#include "loader/source/shard/tar_reader.h"
+#include "loader/source/shard_build.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- names ---- */
+
+static bool tar_ends(const char *name, const char *const *endings)
+{
+	size_t length = strlen(name);
+
+	for (; *endings != NULL; endings++) {
+		size_t size = strlen(*endings);
+
+		if (length > size && strcasecmp(name + length - size, *endings) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool tar_plain(const char *name)
+{
+	static const char *const endings[] = {".tar", NULL};
+
+	return tar_ends(name, endings);
+}
+
+static bool tar_compressed(const char *name)
+{
+	static const char *const endings[] = {".tar.gz",  ".tgz", ".tar.zst", ".tzst",
+					      ".tar.xz",  ".txz", ".tar.bz2", ".tbz2",
+					      ".tar.lz4", NULL};
+
+	return tar_ends(name, endings);
+}
+
+static bool tar_any(const char *name)
+{
+	return tar_plain(name) || tar_compressed(name);
+}
+
+/* ---- samples ---- */
+
+/* The members with one key, as they come. */
+struct tar_group {
+	char key[PATH_MAX];
+	size_t key_size;
+	char name[PATH_MAX]; /* of the picture; "": none yet */
+	uint64_t place[2];
+	unsigned members;
+	int rank; /* of the label; 0 is best, TAR_LABELS: none yet */
+	char label[SHARD_LABEL];
+};
+
+static const char *const tar_labels[] = {"cls", "json", "txt"};
+enum { TAR_LABELS = 3 };
+
+/* The end of a name's key; what follows is "" or begins with a dot. */
+static const char *tar_key_end(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return strchrnul(slash != NULL ? slash + 1 : name, '.');
+}
+
+static int tar_member_error(const struct tar_member *member, const char *what,
+			    struct error *err)
+{
+	char shown[NAME_SHOWN];
+
+	return error_set(err, EINVAL, "'%s' %s",
+			 name_escape(member->name, shown, sizeof(shown)), what);
+}
+
+/* Text without the blanks around it. */
+static int tar_text_label(const char *text, size_t size, char *label, size_t room)
+{
+	static const char blanks[] = " \t\r\n";
+
+	while (size > 0 && text[0] != '\0' && strchr(blanks, text[0]) != NULL) {
+		text++;
+		size--;
+	}
+	while (size > 0 && text[size - 1] != '\0' &&
+	       strchr(blanks, text[size - 1]) != NULL)
+		size--;
+	if (size == 0 || memchr(text, '\0', size) != NULL)
+		return -EBADMSG;
+	if (size >= room)
+		return -EMSGSIZE;
+	memcpy(label, text, size);
+	label[size] = '\0';
+	return 0;
+}
+
+/* Takes the label of a member, unless the group has a better one. */
+static int tar_take_label(struct tar_reader *reader, const struct tar_member *member,
+			  int rank, struct tar_group *group, struct error *err)
+{
+	bool json = strcmp(tar_labels[rank], "json") == 0;
+	const char *text;
+	int result;
+
+	if (rank >= group->rank)
+		return 0;
+	text = tar_reader_bytes(reader, member, err);
+	if (text == NULL)
+		return -EIO;
+	result = (json ? json_label : tar_text_label)(text, (size_t)member->size,
+						      group->label, SHARD_LABEL);
+	if (result == 0)
+		group->rank = rank;
+	else if (result == -EMSGSIZE)
+		return tar_member_error(
+			member, "is no label: it is longer than 255 bytes", err);
+	else if (result == -EBADMSG)
+		return tar_member_error(
+			member, json ? "is no JSON" : "is empty or has a 0 byte in it",
+			err);
+	return 0;
+}
+
+/* What the members with one key were: a sample, or nothing to us. */
+static int tar_end_group(struct tar_group *group, struct shard_found *found,
+			 struct error *err)
+{
+	const char *label = group->rank < TAR_LABELS ? group->label : NULL;
+	int result = 0;
+
+	if (group->name[0] != '\0')
+		result = shard_found_add(found, group->name, label, group->place, err);
+	else
+		found->ignored += group->members;
+	group->name[0] = '\0';
+	group->members = 0;
+	group->rank = TAR_LABELS;
+	return result;
+}
+
+static int tar_add_picture(const struct tar_member *member, struct tar_group *group,
+			   struct error *err)
+{
+	if (group->name[0] != '\0')
+		return tar_member_error(member, "is a second picture with the same key",
+					err);
+	strcpy(group->name, member->name);
+	group->place[0] = member->offset;
+	group->place[1] = member->size;
+	return 0;
+}
+
+/* A file: of the group that is there, or of a new one. */
+static int tar_add_file(struct tar_reader *reader, const struct tar_member *member,
+			struct tar_group *group, struct shard_found *found,
+			struct error *err)
+{
+	const char *end = tar_key_end(member->name);
+	size_t size = (size_t)(end - member->name);
+	int result = 0;
+
+	if (size != group->key_size || memcmp(group->key, member->name, size) != 0) {
+		result = tar_end_group(group, found, err);
+		memcpy(group->key, member->name, size);
+		group->key_size = size;
+	}
+	if (result < 0)
+		return result;
+	if (*end == '.' && strchr(end + 1, '.') == NULL &&
+	    file_kind_has(file_kind_of(NULL), end))
+		return tar_add_picture(member, group, err);
+	for (int rank = 0; *end == '.' && rank < TAR_LABELS; rank++)
+		if (strcasecmp(end + 1, tar_labels[rank]) == 0) {
+			group->members++;
+			return tar_take_label(reader, member, rank, group, err);
+		}
+	found->ignored++;
+	return 0;
+}
+
+static int tar_read_members(struct tar_reader *reader, struct tar_group *group,
+			    struct shard_found *found, struct error *err)
+{
+	struct tar_member member;
+	int result;
+
+	while ((result = tar_reader_next(reader, &member, err)) > 0) {
+		if (member.file)
+			result = tar_add_file(reader, &member, group, found, err);
+		else
+			found->ignored++;
+		if (result < 0)
+			return result;
+	}
+	return result < 0 ? result : tar_end_group(group, found, err);
+}
+
+static int tar_read(const struct shard_object *object, struct shard_found *found,
+		    struct error *err)
+{
+	struct tar_group *group = calloc(1, sizeof(*group));
+	struct tar_reader reader;
+	int result;
+
+	if (group == NULL || tar_reader_init(&reader, object) < 0) {
+		free(group);
+		return error_sys(err, ENOMEM, "cannot be indexed");
+	}
+	group->rank = TAR_LABELS;
+	result = tar_read_members(&reader, group, found, err);
+	tar_reader_fini(&reader);
+	free(group);
+	return result;
+}
+
+/* ---- the data set ---- */
+
+static int tar_refuse_compressed(const struct index_origin *origin, struct error *err)
+{
+	char shown[NAME_SHOWN];
+
+	return error_set(err, ENOTSUP,
+			 "'%s' is compressed, so samples can't be read from the middle "
+			 "of it: unpack it first",
+			 name_escape(origin->dataset, shown, sizeof(shown)));
+}
+
+static int tar_build(const struct index_origin *origin, struct index *index,
+		     struct error *err)
+{
+	static const struct shard_kind kind = {
+		.named = tar_plain,
+		.read = tar_read,
+		.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
+	};
+	struct shards shards;
+	int result = shards_list(origin, tar_plain, &shards, err);
+
+	if (result == 0 &&
+	    (shards.count == 0 || (!shards.folder && !tar_plain(shards.paths[0]))))
+		result = tar_refuse_compressed(origin, err);
+	if (result == 0)
+		result = shard_build(origin, &kind, &shards, index, err);
+	shards_free(&shards);
+	return result;
+}
+
+static bool tar_claims(const char *dataset, const struct stat *status,
+		       const struct source_config *config)
+{
+	return shards_claim(dataset, status, config, tar_any);
+}
+
+static void *tar_open(const char *dataset, const struct source_config *config,
+		      struct source_facts *facts, struct error *err)
+{
+	struct index_origin origin = {0};
+	char folder[PATH_MAX];
+
+	if (file_kind_of(config->prep) != file_kind_of(NULL))
+		return error_null(
+			error_set(err, EINVAL,
+				  "tar shards hold pictures: name a folder or "
+				  "file for prep=%s",
+				  config->prep));
+	shards_origin(dataset, folder, &origin);
+	return indexed_open(&origin, tar_build, config, facts, err);
+}
+
+const struct source_variant source_tar = {.kind = "tar",
+					  .claims = tar_claims,
+					  .open = tar_open,
+					  .name = indexed_part_name,
+					  INDEXED};
