@@ -23,7 +23,7 @@ static void ask_to_stop(int signal)
 
 struct make {
 	struct make_config config;
-	unsigned format; /* 1: list */
+	unsigned format;
 	bool json;
 };
 
@@ -34,6 +34,16 @@ static void make_set_size(struct argp_state *state, void *size, const char *valu
 	if (!number_size(value, &bytes) || (double)bytes < MAKE_SMALLEST ||
 	    (double)bytes > MAKE_LARGEST)
 		argument_error(state, "--size-mean is 4K to 4M, not '%s'", value);
+	else
+		*(double *)size = (double)bytes;
+}
+
+static void make_set_shard(struct argp_state *state, void *size, const char *value)
+{
+	uint64_t bytes;
+
+	if (!number_size(value, &bytes) || bytes == 0 || (double)bytes > MAKE_SHARD)
+		argument_error(state, "--shard-size is 1 to 1G, not '%s'", value);
 	else
 		*(double *)size = (double)bytes;
 }
@@ -49,16 +59,21 @@ static const struct argument arguments[] = {
 	 "Mean size of the files, 4K to 4M (default 110K, as in ImageNet)"},
 	{"classes", 'c', "N", NUMBER(config.classes, MAKE_CLASSES),
 	 "Number of classes, up to 100 (default 10)"},
-	{"format", 0, "tree|list", TO(WORD, format),
-	 "One folder per class (default), or a list of 'path label'"},
+	{"format", 0, "tree|list|tar", TO(WORD, format),
+	 "A folder per class (default), a list of 'path label', or shards"},
 	{"quality", 0, "N", NUMBER(config.quality, 100),
 	 "Quality of JPEG, 1 to 100 (default 91)"},
+	{"shard-size", 0, "SIZE", ARGUMENT_BY(make, config.shard_size, make_set_shard),
+	 "Pictures in a shard, in bytes (default 32M); each thread holds one"},
 	{"threads", 0, "N", NUMBER(config.threads, 1024),
 	 "Draw in N threads (default: one a core)"},
 	{"json", 0, NULL, TO(FLAG, json), "Say what was made in JSON"},
 	{NULL, 0, "DIR", TO(ONE, config.dir), "which DIR is to hold the pictures?"},
 	{0},
 };
+
+static const char *const formats[] = {
+	[MAKE_TREE] = "tree", [MAKE_LIST] = "list", [MAKE_TAR] = "tar"};
 
 static void dataset_make_print_json(const struct make_config *config,
 				    const struct make_result *result)
@@ -70,8 +85,8 @@ static void dataset_make_print_json(const struct make_config *config,
 		(json_int_t)config->count, "classes", (json_int_t)config->classes,
 		"bytes", (json_int_t)result->bytes, "size_mean_bytes",
 		(double)result->bytes / config->count, "format",
-		config->list ? "list" : "tree", "seed", (json_int_t)config->seed,
-		"quality", config->quality, "wall_s", result->seconds, "images_per_s",
+		formats[config->format], "seed", (json_int_t)config->seed, "quality",
+		config->quality, "wall_s", result->seconds, "images_per_s",
 		config->count / result->seconds);
 
 	cmd_print_json(json, 9);
@@ -95,6 +110,7 @@ static int run_make(const struct command *self, int argc, char **argv)
 {
 	struct make make = {.config = {.count = 1000,
 				       .size_mean = 110e3,
+				       .shard_size = 32e6,
 				       .classes = 10,
 				       .quality = 91,
 				       .threads = dataset_threads(),
@@ -106,7 +122,7 @@ static int run_make(const struct command *self, int argc, char **argv)
 	int status;
 
 	argument_read(self, argc, argv, &make);
-	make.config.list = make.format == 1;
+	make.config.format = (enum make_format)make.format;
 	signals_take(SIGINT, ask_to_stop, 0);
 	signals_take(SIGTERM, ask_to_stop, 0);
 	progress_begin(&progress, "pictures", make.config.count);

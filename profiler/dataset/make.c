@@ -7,6 +7,7 @@
 #include "profiler/dataset/new_folder.h"
 #include "profiler/dataset/pattern.h"
 #include "profiler/dataset/photo.h"
+#include "profiler/dataset/tar_archive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@ _Static_assert(MAKE_CLASSES == PATTERN_CLASSES, "every class has a pattern");
 struct make {
 	const struct make_config *config;
 	struct new_folder folder;
-	atomic_uint_fast32_t next; /* picture to begin */
+	uint32_t per_file;         /* pictures */
+	atomic_uint_fast32_t next; /* file to begin */
 	atomic_bool failed;
 
 	pthread_mutex_t lock; /* guards what follows */
@@ -34,15 +36,18 @@ struct make {
 	struct error error; /* the first one */
 };
 
-/* Where picture `number` lies below the data set's folder. */
-static void make_place(const struct make_config *config, uint32_t number,
+/* Where a file lies below the data set's folder. */
+static void make_place(const struct make_config *config, uint32_t file,
 		       char path[PATH_LEN])
 {
 	char class[PATTERN_NAME] = "images";
 
-	if (!config->list)
-		pattern_name(number % config->classes, class);
-	snprintf(path, PATH_LEN, "%s/%06u.jpg", class, number);
+	if (config->format == MAKE_TREE)
+		pattern_name(file % config->classes, class);
+	if (config->format == MAKE_TAR)
+		snprintf(path, PATH_LEN, "shard-%06u.tar", file);
+	else
+		snprintf(path, PATH_LEN, "%s/%06u.jpg", class, file);
 }
 
 static void make_fail(struct make *make, int code, const char *path)
@@ -59,36 +64,97 @@ static void make_fail(struct make *make, int code, const char *path)
 	pthread_mutex_unlock(&make->lock);
 }
 
-static int make_picture(struct make *make, struct photo *photo, uint32_t number)
+static bool make_over(struct make *make)
+{
+	const atomic_bool *stop = make->config->stop;
+
+	return atomic_load(&make->failed) || (stop != NULL && atomic_load(stop));
+}
+
+static void make_count(struct make *make, size_t size)
 {
 	const struct make_config *config = make->config;
-	char path[PATH_LEN];
-	const uint8_t *bytes;
-	size_t size;
-	int result;
 
-	make_place(config, number, path);
-	bytes = photo_take(photo, number, &size);
-	result = bytes != NULL ? new_folder_put(&make->folder, path, bytes, size)
-			       : -ENOMEM;
-	if (result != 0) {
-		make_fail(make, -result, path);
-		return result;
-	}
 	pthread_mutex_lock(&make->lock);
 	make->bytes += size;
 	make->made++;
 	if (config->progress != NULL)
 		config->progress(config->arg, make->made);
 	pthread_mutex_unlock(&make->lock);
-	return 0;
 }
 
-static bool make_over(struct make *make)
+/* Adds a picture and its class to a shard. */
+static int make_member(struct make *make, struct photo *photo, uint32_t number,
+		       struct tar_archive *shard)
 {
-	const atomic_bool *stop = make->config->stop;
+	char name[PATH_LEN], class[PATTERN_NAME];
+	size_t size;
+	const uint8_t *bytes = photo_take(photo, number, &size);
+	int result = -ENOMEM;
 
-	return atomic_load(&make->failed) || (stop != NULL && atomic_load(stop));
+	snprintf(name, sizeof(name), "%06u.jpg", number);
+	if (bytes != NULL)
+		result = tar_archive_add(shard, name, bytes, size);
+	pattern_name(number % make->config->classes, class);
+	snprintf(name, sizeof(name), "%06u.txt", number);
+	if (result == 0)
+		result = tar_archive_add(shard, name, class, strlen(class));
+	if (result == 0)
+		make_count(make, size);
+	return result;
+}
+
+/* -ECANCELED: another thread, or the caller, gave up. */
+static int make_shard(struct make *make, struct photo *photo, uint32_t file,
+		      const char *path)
+{
+	uint32_t first = file * make->per_file, end = make->config->count;
+	struct tar_archive shard = {0};
+	int result = 0;
+
+	if (end - first > make->per_file)
+		end = first + make->per_file;
+	for (uint32_t i = first; i < end && result == 0; i++)
+		result = make_over(make) ? -ECANCELED
+					 : make_member(make, photo, i, &shard);
+	if (result == 0)
+		result = tar_archive_end(&shard);
+	if (result == 0)
+		result = new_folder_put(&make->folder, path, shard.bytes, shard.size);
+	free(shard.bytes);
+	return result;
+}
+
+static int make_picture(struct make *make, struct photo *photo, uint32_t number,
+			const char *path)
+{
+	size_t size;
+	const uint8_t *bytes = photo_take(photo, number, &size);
+	int result = -ENOMEM;
+
+	if (bytes != NULL)
+		result = new_folder_put(&make->folder, path, bytes, size);
+	if (result == 0)
+		make_count(make, size);
+	return result;
+}
+
+static int make_file(struct make *make, struct photo *photo, uint32_t file)
+{
+	char path[PATH_LEN];
+	int result;
+
+	make_place(make->config, file, path);
+	result = (make->config->format == MAKE_TAR ? make_shard : make_picture)(
+		make, photo, file, path);
+	if (result < 0 && result != -ECANCELED)
+		make_fail(make, -result, path);
+	return result;
+}
+
+static uint32_t make_files(const struct make *make)
+{
+	return (make->config->count - 1) / make->per_file + 1;
 }
 
 static void make_work(void *arg)
@@ -104,9 +170,10 @@ static void make_work(void *arg)
 	if (photo == NULL)
 		make_fail(make, ENOMEM, "");
 	while (!make_over(make)) {
-		uint_fast32_t number = atomic_fetch_add(&make->next, 1);
+		uint_fast32_t file = atomic_fetch_add(&make->next, 1);
 
-		if (number >= config->count || make_picture(make, photo, number) != 0)
+		if (file >= make_files(make) ||
+		    make_file(make, photo, (uint32_t)file) != 0)
 			break;
 	}
 	photo_free(photo);
@@ -129,7 +196,9 @@ static int make_work_together(struct make *make)
 /* Calls for every folder below the data set's; ends at the first that is not 0. */
 static int each_folder(const struct make *make, int (*call)(int dir, const char *name))
 {
-	unsigned folders = make->config->list ? 1 : make->config->classes;
+	unsigned folders = make->config->format == MAKE_TREE   ? make->config->classes
+			   : make->config->format == MAKE_LIST ? 1
+							       : 0;
 	int result = 0;
 
 	for (unsigned i = 0; i < folders && result == 0; i++) {
@@ -181,7 +250,7 @@ static void remove_all(struct make *make)
 {
 	uint32_t begun = (uint32_t)atomic_load(&make->next);
 
-	for (uint32_t i = 0; i < begun && i < make->config->count; i++) {
+	for (uint32_t i = 0; i < begun && i < make_files(make); i++) {
 		char path[PATH_LEN];
 
 		make_place(make->config, i, path);
@@ -199,7 +268,7 @@ static int make_fill(struct make *make)
 		return error_sys(&make->error, -result, "cannot make a folder in %s",
 				 make->folder.name);
 	result = make_work_together(make);
-	if (result != 0 || !make->config->list)
+	if (result != 0 || make->config->format != MAKE_LIST)
 		return result;
 	result = write_list(make);
 	if (result != 0)
@@ -211,12 +280,14 @@ static int make_fill(struct make *make)
 int make_run(const struct make_config *config, struct make_result *result,
 	     struct error *err)
 {
-	struct make make = {.config = config};
+	struct make make = {.config = config, .per_file = 1};
 	uint64_t start = clock_now();
 	int status = new_folder_open(&make.folder, config->dir, err);
 
 	if (status != 0)
 		goto out;
+	if (config->format == MAKE_TAR)
+		make.per_file = 1 + (uint32_t)(config->shard_size / config->size_mean);
 	pthread_mutex_init(&make.lock, NULL);
 	status = make_fill(&make);
 	pthread_mutex_destroy(&make.lock);

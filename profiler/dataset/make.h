@@ -3,16 +3,18 @@
  *
  *	tree	DIR/bricks/000000.jpg, DIR/checks/000001.jpg, ...
  *	list	DIR/images/000000.jpg, ... and DIR/list.txt: "images/000000.jpg bricks"
+ *	tar	DIR/shard-000000.tar, ... with 000000.jpg, 000000.txt: "bricks", ...
  */
 #ifndef DSA_MAKE_H
 #define DSA_MAKE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct error;
+
+enum make_format { MAKE_TREE, MAKE_LIST, MAKE_TAR };
 
 struct make_config {
 	const char *dir; /* is made, or is empty */
@@ -22,7 +24,8 @@ struct make_config {
 	int quality;      /* of JPEG, 1 .. 100 */
 	unsigned classes; /* 1 .. MAKE_CLASSES */
 	unsigned threads; /* at least 1 */
-	bool list;        /* a list instead of a tree */
+	enum make_format format;
+	double shard_size; /* bytes of a shard, about; it is made in memory */
 
 	/* Set by a signal handler or another thread to give up; may be NULL. */
 	const atomic_bool *stop;
@@ -34,6 +37,7 @@ struct make_config {
 #define MAKE_CLASSES  100
 #define MAKE_SMALLEST 4e3
 #define MAKE_LARGEST  4e6
+#define MAKE_SHARD    1e9 /* bytes of the largest shard */
 
 struct make_result {
 	uint64_t bytes; /* of all pictures */
@@ -42,7 +46,7 @@ struct make_result {
 
 /*
  * Makes the data set: the same bytes for the same (count, seed, size_mean, quality,
- * classes), whatever the number of threads. Files appear whole or not at all. Returns
+ * classes, format), whatever the number of threads. Files appear whole or not at all. Returns
  * 0, or -errno: -ENOTEMPTY when there is something in dir, -ECANCELED when stopped.
  * After a failure everything that was made is removed again.
  */

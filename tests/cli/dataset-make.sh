@@ -12,3 +12,8 @@ done
 # One is not many.
 dsa dataset make --count 1 --classes 1 --size-mean 6K one | sed 's/,.*//'
 XDG_CACHE_HOME=$PWD dsa dataset inspect one | sed 's/,.*//; q'
+# Shards have a list's pictures in its order.
+made --format tar --shard-size 40K shards | sed 's/,.*//'
+ls shards
+tar xOf shards/shard-000001.tar 000007.jpg | cmp - list/images/000007.jpg
+XDG_CACHE_HOME=$PWD dsa dataset inspect shards | grep -e ^classes -e ^ignored

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,13 +109,40 @@ static void a_list_names_every_picture_and_its_class(void **state)
 	struct make_config config = config_of(folder, 2);
 	uint64_t bytes;
 
-	config.list = true;
+	config.format = MAKE_LIST;
 	make_it(&config, &bytes);
 	assert_true(shell("test $(wc -l <$1/list.txt) = 24", folder->path, ""));
 	assert_true(shell("grep -qx 'images/000012.jpg crosses' $1/list.txt",
 			  folder->path, ""));
 	assert_true(shell("cd $1 && cut -d' ' -f1 list.txt | xargs ls >/dev/null",
 			  folder->path, ""));
+}
+
+/* In the order of a list, whatever makes them, and as tar reads them. */
+static void shards_hold_what_a_list_names(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	char list[64];
+	uint64_t bytes, more;
+
+	snprintf(list, sizeof(list), "%s/list", folder->top);
+	config.dir = list;
+	config.format = MAKE_LIST;
+	make_it(&config, &bytes);
+	config = config_of(folder, 3);
+	config.format = MAKE_TAR;
+	config.shard_size = 50e3;
+	make_it(&config, &more);
+	assert_int_equal(bytes, more);
+	assert_true(shell("cd $1 && test \"$(echo *)\" = \"$(printf 'shard-00000%d.tar "
+			  "' 0 1 2 3 | sed 's/ $//')\"",
+			  folder->path, ""));
+	assert_true(shell("cd $1 && for t in *; do tar xf $t && rm $t || exit; done && "
+			  "for p in *.jpg; do cmp $p $2/images/$p || exit; "
+			  "grep -qx \"images/$p $(cat ${p%.jpg}.txt)\" $2/list.txt || "
+			  "exit; done && test $(ls | wc -l) = 48",
+			  folder->path, list));
 }
 
 static void what_is_there_is_never_touched(void **state)
@@ -162,6 +190,23 @@ static void stopped_it_leaves_nothing(void **state)
 	assert_int_equal(access(folder->path, F_OK), -1);
 }
 
+static void shards_that_are_stopped_leave_nothing(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 2);
+	struct make_result result;
+	struct error err = {0};
+	atomic_bool stop = false;
+
+	config.format = MAKE_TAR;
+	config.shard_size = 20e3;
+	config.stop = &stop;
+	config.progress = stop_after_five;
+	config.arg = &stop;
+	assert_int_equal(make_run(&config, &result, &err), -ECANCELED);
+	assert_int_equal(access(folder->path, F_OK), -1);
+}
+
 /* A limit of the file size does what a full disk does: write() fails. */
 static void a_failed_write_is_named_and_leaves_nothing(void **state)
 {
@@ -197,16 +242,16 @@ static void an_impossible_folder_is_named_in_one_line(void **state)
 	assert_non_null(strstr(err.message, "/no/such\\n\\\"place\\\": No such file"));
 }
 
-static void make_says_so_when_memory_runs_out(void **state)
+static void assert_memory_is_missed(const struct folder *folder,
+				    enum make_format format)
 {
-	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 1);
 	struct make_result result;
 	struct error err = {0};
 	unsigned failures = 0;
 
 	config.count = 1;
-	config.list = true;
+	config.format = format;
 	for (;; failures++) {
 		nomem_at(failures + 1);
 		if (make_run(&config, &result, &err) == 0)
@@ -216,6 +261,13 @@ static void make_says_so_when_memory_runs_out(void **state)
 	}
 	nomem_at(0);
 	assert_in_range(failures, 5, 100);
+	assert_true(shell("rm -r $1", folder->path, ""));
+}
+
+static void make_says_so_when_memory_runs_out(void **state)
+{
+	assert_memory_is_missed(*state, MAKE_LIST);
+	assert_memory_is_missed(*state, MAKE_TAR);
 }
 
 int main(int argc, char **argv)
@@ -225,6 +277,8 @@ int main(int argc, char **argv)
 		TEST(any_number_of_threads_makes_the_same_bytes),
 		TEST(another_seed_makes_other_pictures),
 		TEST(a_list_names_every_picture_and_its_class),
+		TEST(shards_hold_what_a_list_names),
+		TEST(shards_that_are_stopped_leave_nothing),
 		TEST(what_is_there_is_never_touched),
 		TEST(an_empty_folder_is_used_and_kept),
 		TEST(stopped_it_leaves_nothing),

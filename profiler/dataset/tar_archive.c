@@ -1,0 +1,84 @@
+/* tar_archive.c - headers and what follows them, in blocks of 512 bytes. */
+#include "profiler/dataset/tar_archive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAR_ARCHIVE_BLOCK = 512 };
+
+/* What a header has where; numbers are octal digits. */
+enum { MODE_AT = 100, UID_AT = 108, GID_AT = 116, SIZE_AT = 124, TIME_AT = 136 };
+enum { SUM_AT = 148, TYPE_AT = 156, MAGIC_AT = 257 };
+
+static void tar_archive_number(uint8_t *header, size_t at, int digits, size_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%0*zo", digits, value);
+	memcpy(header + at, text, (size_t)digits + 1);
+}
+
+static void tar_archive_header(uint8_t *header, const char *name, size_t size)
+{
+	size_t sum = 0;
+
+	memcpy(header, name, strlen(name));
+	tar_archive_number(header, MODE_AT, 7, 0644);
+	tar_archive_number(header, UID_AT, 7, 0);
+	tar_archive_number(header, GID_AT, 7, 0);
+	tar_archive_number(header, SIZE_AT, 11, size);
+	tar_archive_number(header, TIME_AT, 11, 0);
+	memset(header + SUM_AT, ' ', 8);
+	header[TYPE_AT] = '0';
+	memcpy(header + MAGIC_AT, "ustar\00000", 8);
+	for (int i = 0; i < TAR_ARCHIVE_BLOCK; i++)
+		sum += header[i];
+	tar_archive_number(header, SUM_AT, 6, sum);
+}
+
+/* Room for `size` bytes, zeros, behind what is there; NULL: no memory. */
+static uint8_t *tar_archive_more(struct tar_archive *archive, size_t size)
+{
+	size_t wanted = archive->size + size;
+	uint8_t *added;
+
+	if (wanted > archive->room) {
+		size_t room = wanted + wanted / 2;
+		uint8_t *moved = realloc(archive->bytes, room);
+
+		if (moved == NULL)
+			return NULL;
+		archive->bytes = moved;
+		archive->room = room;
+	}
+	added = archive->bytes + archive->size;
+	memset(added, 0, size);
+	archive->size = wanted;
+	return added;
+}
+
+int tar_archive_add(struct tar_archive *archive, const char *name, const void *bytes,
+		    size_t size)
+{
+	size_t blocks = (size + TAR_ARCHIVE_BLOCK - 1) / TAR_ARCHIVE_BLOCK;
+	uint8_t *header;
+
+	if (strlen(name) > TAR_ARCHIVE_NAME)
+		return -ENAMETOOLONG;
+	header = tar_archive_more(archive, (1 + blocks) * TAR_ARCHIVE_BLOCK);
+	if (header == NULL)
+		return -ENOMEM;
+	tar_archive_header(header, name, size);
+	if (size > 0)
+		memcpy(header + TAR_ARCHIVE_BLOCK, bytes, size);
+	return 0;
+}
+
+int tar_archive_end(struct tar_archive *archive)
+{
+	return tar_archive_more(archive, 2 * (size_t)TAR_ARCHIVE_BLOCK) != NULL
+		       ? 0
+		       : -ENOMEM;
+}
