@@ -46,6 +46,11 @@ static void tell_config(void)
 	TELL(config, std);
 	TELL(config, share);
 	TELL(config, device);
+	TELL(config, length);
+	TELL(config, token_bits);
+	TELL(config, rate);
+	TELL(config, features);
+	TELL(config, seconds);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 
@@ -62,6 +67,9 @@ static void tell_batch(void)
 	TELL(batch, number);
 	TELL(batch, repeated);
 	TELL(batch, reserved);
+	TELL(batch, type);
+	TELL(batch, dims);
+	TELL(batch, shape);
 	printf("batch - 0 %zu\n", sizeof(struct dsa_batch));
 }
 
