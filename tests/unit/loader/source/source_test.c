@@ -191,9 +191,10 @@ static void what_is_no_data_set_is_refused(void **state)
 	mkdir("empty", 0755);
 	scratch_file("docs/a/readme.txt", 1);
 	assert_int_equal(mkfifo("pipe", 0600), 0);
-	assert_refused("nowhere", ENOENT,
-		       "there is no data set 'nowhere': give a folder, a list file, tar "
-		       "shards or synthetic[:COUNT]");
+	assert_refused(
+		"nowhere", ENOENT,
+		"there is no data set 'nowhere': give a folder, a list file, tar "
+		"shards or synthetic[:COUNT]");
 	assert_refused("empty", ENODATA,
 		       "no pictures in 'empty' (0 other files): it needs a folder per "
 		       "class with .jpg or .jpeg files in it");
@@ -202,9 +203,10 @@ static void what_is_no_data_set_is_refused(void **state)
 		       "class with .jpg or .jpeg files in it");
 	assert_refused("pipe", EINVAL,
 		       "the data set 'pipe' is neither a folder nor a file");
-	assert_refused("pipe/in", ENOTDIR,
-		       "there is no data set 'pipe/in': give a folder, a list file, tar "
-		       "shards or synthetic[:COUNT]");
+	assert_refused(
+		"pipe/in", ENOTDIR,
+		"there is no data set 'pipe/in': give a folder, a list file, tar "
+		"shards or synthetic[:COUNT]");
 }
 
 /* As somebody who may not read everything. */

@@ -172,9 +172,10 @@ static void what_has_no_tokens_is_refused(void **state)
 		"synthetic:5", EINVAL,
 		"a synthetic data set has pictures, and no tokens: name a folder "
 		"or file for prep=tokens");
-	assert_refused("nowhere", ENOENT,
-		       "there is no data set 'nowhere': give a folder, a list file, tar "
-		       "shards or synthetic[:COUNT]");
+	assert_refused(
+		"nowhere", ENOENT,
+		"there is no data set 'nowhere': give a folder, a list file, tar "
+		"shards or synthetic[:COUNT]");
 }
 
 static void more_windows_than_samples_can_be_are_refused(void **state)
