@@ -51,6 +51,8 @@ run    libjansson-dev          -               JSON of results
 run    liburing-dev            -               io_uring fetch engine
 run    libxxhash-dev           -               digest of a data set
 run    uthash-dev              -               hash table of a list's labels (header only)
+run    libcurl4-openssl-dev    -               requests to buckets and web servers
+run    libexpat1-dev           -               XML of a bucket's listing
 run    libhwloc-dev            -               cores, caches, memory of the machine
 run    libpfm4-dev             -               names of hardware counters
 run    libsndfile1-dev         -               decodes audio
@@ -99,6 +101,7 @@ LOADER_NEEDS := libjpeg liburing libxxhash
 NEEDS        := $(LOADER_NEEDS) jansson hwloc
 # Of a library beside libdsa alone.
 AUDIO_NEEDS  := sndfile kissfft-float
+NET_NEEDS    := libcurl expat
 pkg-config    = $(shell pkg-config $1 2>/dev/null)
 
 WARN  := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -118,12 +121,14 @@ ROOMS    := loader profiler models reports
 # What stands before the C library's own functions is in one library alone, and so is what
 # programs that were linked with an older libdsa.so call.
 LIBDSA_ALONE := $(B)/loader/loader_1.o
-LIB      := $(filter-out $(B)/profiler/io/wrap/% $(LIBDSA_ALONE),$(call object,$(ROOMS)))
+# So is what needs libraries of its own.
+LIB      := $(filter-out $(B)/profiler/io/wrap/% $(B)/loader/net/curl/% $(LIBDSA_ALONE), \
+	$(call object,$(ROOMS)))
 # The library does without the shared loader's server, and without what loader/base/ holds
 # for the rooms above it alone.
 NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc.o \
 	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
-	driver/serve_windows.o gpu/gpu_buffer.o audio/%)
+	driver/serve_windows.o gpu/gpu_buffer.o audio/% net/curl/%)
 LIBDSA   := $(filter-out $(NOT_IN_LIBDSA) $(LIBDSA_ALONE),$(call object,loader))
 LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 	$(filter-out %/serve_windows.o,$(call object,loader/driver)) \
@@ -132,6 +137,9 @@ LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 LIBCUPTI := $(call object,profiler/cupti) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
 	trace.o host/process.o)
 LIBAUDIO := $(call object,loader/audio) $(B)/loader/base/error.o
+LIBNET   := $(call object,loader/net/curl) $(addprefix $(B)/loader/,net/net_url.o base/clock.o \
+	base/error.o base/name.o base/number.o)
+NET_LIBS := $(call pkg-config,--libs $(NET_NEEDS)) -lm
 # The hook in Python, without which nothing is preloaded: no sanitizer comes first there.
 HOOK     := $(if $(SAN),,$(patsubst profiler/python/%,$(B)/python/%,$(wildcard profiler/python/*.py)))
 UNITS    := $(call source,tests/unit)
@@ -157,7 +165,7 @@ SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 
 all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(B)/libdsa-cupti.so \
-	$(B)/libdsa-audio.so $(HOOK) $(EXAMPLES)
+	$(B)/libdsa-audio.so $(B)/libdsa-net.so $(HOOK) $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
@@ -204,6 +212,18 @@ $(B)/libdsa-audio.so: $(LIBAUDIO)
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) $(if $(SAN),,-Wl,-z,defs) \
 		-o $@ $^ $(AUDIO_LIBS) -lm
 
+# Opened by libdsa and dsa when a data set is in a bucket or on a web server.
+$(B)/libdsa-net.so: $(LIBNET)
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) $(if $(SAN),,-Wl,-z,defs) \
+		-o $@ $^ $(NET_LIBS)
+
+# Unit tests and tools that hold libdsa look beside themselves, as programs do.
+NET_BESIDE := $(addsuffix /dsa/libdsa-net.so,$(B)/test $(B)/tests/tool $(B)/tests/bench)
+$(NET_BESIDE): $(B)/libdsa-net.so
+	@mkdir -p $(@D)
+	@ln -sf $(CURDIR)/$< $@
+
 $(B)/python/%.py: profiler/python/%.py
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -234,10 +254,12 @@ $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 
 $(B)/test/audio $(B)/fuzz/audio: private LINK += $(AUDIO_LIBS)
 $(B)/fuzz/cupti: $(B)/tests/lib/cupti_buffer.o
+$(B)/fuzz/page: $(B)/loader/net/curl/page.o
+$(B)/fuzz/page: private LINK += -lexpat
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LINK)
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK)
 
 # Programs that tests (tests/tool) and benchmarks (tests/bench) run.
 $(BENCH) $(TOOLS) $(S3_SERVER): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
@@ -296,7 +318,7 @@ $(CC) $(FLAGS) $(CFLAGS)
 endef
 export flags
 $(B)/flags: FORCE
-	@pkg-config --exists --print-errors $(NEEDS) $(AUDIO_NEEDS) || \
+	@pkg-config --exists --print-errors $(NEEDS) $(AUDIO_NEEDS) $(NET_NEEDS) || \
 		{ echo "make deps installs what is missing" >&2; exit 1; }
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$flags" | cmp -s - $@ || printf '%s\n' "$$flags" >$@
@@ -333,7 +355,7 @@ check:
 	@$(parallel) all units headers fuzzers
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
-units: $(UNIT) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)
+units: $(UNIT) $(NET_BESIDE) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)
 	@:
 
 ifeq ($(SAN),address,undefined)
@@ -447,6 +469,9 @@ install: all
 	install -D -m 644 $(B)/libdsa-io.so $(at)$(PREFIX)/lib/dsa/libdsa-io.so
 	install -m 644 $(B)/libdsa-cupti.so $(at)$(PREFIX)/lib/dsa/libdsa-cupti.so
 	install -m 644 $(B)/libdsa-audio.so $(at)$(PREFIX)/lib/dsa/libdsa-audio.so
+	install -D -m 644 $(B)/libdsa-net.so $(at)$(LIBDIR)/dsa/libdsa-net.so
+	[ '$(LIBDIR)' = '$(PREFIX)/lib' ] || \
+		ln -sf '$(LIBDIR)/dsa/libdsa-net.so' $(at)$(PREFIX)/lib/dsa/libdsa-net.so
 	install -d $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 profiler/python/*.py $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
@@ -485,7 +510,8 @@ uninstall:
 		$(at)$(LIBDIR)/libdsa.a $(at)$(LIBDIR)/pkgconfig/dsa.pc \
 		$(at)$(PYTHONDIR)/dsa.py $(at)$(PYTHONDIR)/__pycache__/dsa.*.pyc \
 		$(COMPLETIONS:%=$(at)$(DATADIR)/%)
-	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(PREFIX)/lib/dsa $(at)$(DATADIR)/doc/dsa
+	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(PREFIX)/lib/dsa $(at)$(LIBDIR)/dsa \
+		$(at)$(DATADIR)/doc/dsa
 	for page in man/*.[1-9]; do \
 		rm -f $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/}; done
 

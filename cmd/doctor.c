@@ -14,7 +14,7 @@ struct doctor_options {
 
 static const struct argument arguments[] = {
 	{"dataset", 'd', "DIR", ARGUMENT(doctor_options, TEXT, dataset),
-	 "Examine what DIR, a data set, lies on as well"},
+	 "Examine what DIR lies on as well, or the server of s3://... or https://..."},
 	{"json", 0, NULL, ARGUMENT(doctor_options, FLAG, json),
 	 "Write JSON to standard output"},
 	{NULL, 0, "[-- CMD...]", ARGUMENT(doctor_options, REST, program), NULL},
@@ -59,6 +59,12 @@ static int doctor_run(const struct command *self, int argc, char **argv)
 	int status = 0;
 
 	argument_read(self, argc, argv, &asked);
+	/* "dsa doctor s3://bucket" means no program */
+	if (asked.dataset == NULL && asked.program != NULL &&
+	    asked.program[1] == NULL && doctor_is_remote(asked.program[0])) {
+		asked.dataset = asked.program[0];
+		asked.program = NULL;
+	}
 	doctor_examine(&doctor, asked.dataset, asked.program);
 	if (asked.json)
 		status = doctor_print_json(&doctor);

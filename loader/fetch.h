@@ -21,12 +21,16 @@ struct throttle;
 /*
  * The system calls that reading one sample took. A file that is tried again, without
  * O_DIRECT or because it has grown, adds to them; bytes in memory take none. What the
- * engine learns about the storage before its first job is in none.
+ * engine learns about the storage before its first job is in none. Of a server's object:
+ * one GET, wanted and answered, so that the counts don't depend on the network; requests
+ * that were sent again are apart.
  */
 struct fetch_calls {
-	uint32_t opens; /* openat() */
-	uint32_t reads; /* short, empty and failed ones too; interrupted ones not */
-	uint64_t bytes; /* that the reads brought */
+	uint32_t opens; /* openat(); GETs that were wanted */
+	uint32_t reads; /* short, empty and failed ones too, interrupted ones not; GETs
+			 * that brought the object */
+	uint64_t bytes; /* that the reads brought; of the object */
+	uint32_t retries; /* GETs after the first one */
 };
 
 struct fetch_job {
@@ -35,6 +39,7 @@ struct fetch_job {
 	uint32_t sample;
 	bool unthrottled;         /* the throttle neither counts nor slows this read */
 	struct fetch_calls calls; /* the engine sets it, of failed jobs too */
+	const char *why; /* of a failed one, valid in done(); NULL: as errno says */
 };
 
 /*
@@ -43,7 +48,8 @@ struct fetch_job {
  *	client closes; false means none now (without wait) or never again (with wait).
  * done: the job is finished: a blob whose one reference passes to the client, or NULL
  *	and result -errno (-ENOENT, -EIO, ...; -EBADMSG for an empty file or what is
- *	no file, -EFBIG beyond 1 GiB, -ENODATA where a file ends within its part).
+ *	no file, -EFBIG beyond 1 GiB, -ENODATA where a file ends within its part; those
+ *	of loader/net.h, of which -EKEYREJECTED is about all samples).
  */
 struct fetch_client {
 	void *context;
@@ -75,7 +81,8 @@ struct fetch_stats {
 
 /*
  * Opens the engine and starts its threads; they call client->next() from then on.
- * The source, client and throttle outlive it. "auto" reads a few samples with each
+ * The source, client and throttle outlive it. "auto" takes net where
+ * servers have the samples, and of files it reads a few samples with each
  * engine that fits (at most 0.2 s) and takes the one with the most bytes/s.
  */
 struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
@@ -93,6 +100,7 @@ struct fetch_facts {
 	const char *reason; /* one line: why */
 	bool direct; /* reads bypass the page cache; false: buffered, or memory */
 	bool memory; /* the file system is (tmpfs, ramfs), or the source */
+	bool remote; /* servers have the samples, or some: no storage of this machine */
 };
 
 struct fetch_facts fetch_facts(const struct fetch *fetch);

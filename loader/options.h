@@ -3,7 +3,7 @@
  * DSA_LOADER says, then the defaults.
  *
  * DSA_LOADER is "key=value,key=value"; keys are the members of struct dsa_config and
- * storage_bandwidth, storage_latency, prep_delay, gpu_speed, steps, alone, takeover,
+ * relist, storage_bandwidth, storage_latency, prep_delay, gpu_speed, steps, alone, takeover,
  * transfer. Of a key that comes twice the last one counts, so that a text can be appended
  * to. In a value %XX stands for any byte, so that a path may hold commas.
  */
@@ -28,6 +28,7 @@ struct options {
 	unsigned rank, world, epochs;
 	uint64_t start_epoch, start_step;
 	bool in_order, drop_last, fail;
+	bool relist;              /* a bucket or web server is listed anew */
 	struct prep_config image; /* what is prepared; its op points to prep */
 	bool on_device;           /* batches go to a device: */
 	int device;               /* its number; -1: the current one, else the first */

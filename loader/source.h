@@ -30,7 +30,14 @@
  *			label, cls or class. If no sample has one, classes are the
  *			folders in the shards below those that all names have. What
  *			lies beside samples, and links, are ignored and counted.
+ *	s3://B/PREFIX	a bucket as a directory: classes are the first folders below the
+ *			prefix; without one, the whole bucket. It is listed once, and the
+ *			listing kept with the ETags of its objects.
+ *	http[s]://...	a list file on a web server; its paths start at its folder there
  *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
+ *
+ * Buckets and web servers are asked as loader/net.h says. One of their listings holds until
+ * somebody wants another (relist), or an object turns out not to be the one that was listed.
  *
  * A sample that cannot be reached when it is indexed stays in, with size 0: reading it
  * reports why. `./synthetic` is a file or folder of that name.
@@ -43,6 +50,7 @@
 #include <stdint.h>
 
 struct error;
+struct net_remote;
 struct source;
 
 struct source_config {
@@ -57,27 +65,33 @@ struct source_config {
 	unsigned
 		token_bits; /* tokens: 16, 32, or 0: 16, of files not called *.u16, *.u32
 			      */
+	bool relist; /* of a bucket or web server: uses no listing that is kept */
 };
 
 /*
- * Where the bytes of a sample are: a whole file, a part of a file (a member of a shard)
- * or memory. Exactly one of path and memory is not NULL; another kind of object, such
- * as a URL, would be a third member.
+ * Where the bytes of a sample are: a whole file or object of a server, a part of one (a
+ * member of a shard), or memory. Exactly one of path, object and memory is not NULL.
  */
 struct source_place {
-	int dir;            /* open directory that path is relative to */
-	const char *path;   /* of the file: any bytes but '/' runs and 0 */
+	int dir;                         /* open directory that path is relative to */
+	const char *path;                /* of the file: any bytes but '/' runs and 0 */
+	const struct net_remote *remote; /* the server that has the */
+	const char *object;              /* of this name, below the remote */
+	const char *etag;   /* that the object had when it was listed; "": not known */
 	const void *memory; /* the sample itself, valid until source_close() */
-	uint64_t offset;    /* of the sample in the file; 0: a whole file */
+	uint64_t offset;    /* of the sample in the file or object; 0: a whole one */
 	uint32_t size;      /* bytes; of a whole file a hint, as found when indexed */
-	bool part;          /* of the file: offset and size are exact */
+	bool part;          /* of a file or object: offset and size are exact */
 };
 
 struct source_facts {
 	uint32_t count; /* of samples, at least 1 */
 	uint32_t classes;
-	uint64_t bytes;   /* of all samples together */
-	uint64_t ignored; /* files that are no samples */
+	uint64_t bytes;       /* of all samples together */
+	uint64_t ignored;     /* files that are no samples */
+	bool remote;          /* some samples are objects of servers: */
+	uint64_t requests;    /* that this opening made, */
+	double listing_age_s; /* since they were listed */
 	uint64_t digest; /* XXH3-64 over (relative path, 0, size, label) of every sample
 			   * in order; of a synthetic one, over its count and pictures */
 };
@@ -106,9 +120,12 @@ void source_place(const struct source *source, uint32_t sample, char *buffer,
 const char *source_name(const struct source *source, uint32_t sample, char *buffer,
 			size_t size);
 
+/* A sample is not the object that was listed: the next opening lists anew. Any thread. */
+void source_outdated(const struct source *source, uint32_t sample);
+
 /*
- * Several data sets as one: what lies in more than one of them (the same inode, at the
- * same offset) is one sample. Its samples are those of the first part, in its order,
+ * Several data sets as one: what lies in more than one of them (the same inode, or
+ * the same object, at the same offset) is one sample. Its samples are those of the first part, in its order,
  * then those of the second that are new, and so on; labels are those of the first part
  * that has the sample, and classes those of the first part. Takes the parts (1..64),
  * also when it fails.

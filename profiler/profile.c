@@ -116,6 +116,7 @@ void profile_init(struct profile *profile)
 		.budget_needed_s = NAN,
 		.target_status = -1,
 		.loaders = UNKNOWN,
+		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN},
 		.loader_kind = PROFILE_NO_WORD,
 		.split = PROFILE_NO_WORD,
 		.handover_s = NAN,

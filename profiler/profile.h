@@ -373,6 +373,13 @@ struct profile {
 		prep_delay_s;  /* emulated; NAN: none */
 	double emulated_per_s; /* accelerator; NAN: it is real */
 	bool storage_is_memory;
+	/* Of a data set that servers have: objects asked for in all windows, requests for
+	 * them that were sent again, requests that listed them, and how old that listing
+	 * was. UNKNOWN, NAN: it lies on this machine. */
+	struct profile_requests {
+		uint64_t gets, retries, listing;
+		double listing_age_s;
+	} requests;
 	bool huge_pages;
 	char *device; /* that batches are copied to, "cuda:0"; NULL: none, nor what follows */
 	char *device_memory;           /* "pinned"; "unpinned": it could not be */

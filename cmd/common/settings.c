@@ -70,7 +70,8 @@ static void settings_cache_size(struct argp_state *state, void *member,
 const struct argument settings_arguments[] = {
 	ARGUMENT_HEADING(10, "The loader:"),
 	{"dataset", SETTING_DATASET, "DIR", TO(TEXT, dataset),
-	 "Samples: a folder per class, a list, tar shards, synthetic[:COUNT]"},
+	 "Samples: a folder per class, a list, tar shards, s3://BUCKET/PREFIX, "
+	 "http[s]://HOST/LIST, synthetic[:COUNT]"},
 	{"batch", SETTING_BATCH, "N", NUMBER(batch, LIMIT_BATCH), "Samples a batch"},
 	{"workers", SETTING_WORKERS, "N", NUMBER(workers, LIMIT_WORKERS),
 	 "Threads that prepare samples"},
@@ -85,6 +86,8 @@ const struct argument settings_arguments[] = {
 	 NUMBER(fetch_depth, LIMIT_FETCH_DEPTH), "Reads in flight"},
 	{"on-error", SETTING_ON_ERROR, "skip|fail", TO(NAME, on_error),
 	 "What to do about a sample that can't be read or decoded (skip)"},
+	{"relist", SETTING_RELIST, NULL, TO(FLAG, relist),
+	 "List a bucket or web server anew, though its listing was kept"},
 	{"prefetch", SETTING_PREFETCH, "N", NUMBER(prefetch, LIMIT_PREFETCH),
 	 "Batches prepared ahead"},
 	{"seed", SETTING_SEED, "N", TO(WHOLE, seed),
@@ -155,6 +158,8 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		settings_put_text(to, "cache", o->cache != NULL ? o->cache : "minio");
 	if (o->cache_size != NULL)
 		settings_put_text(to, "cache_size", o->cache_size);
+	if (o->relist)
+		fputs(",relist=1", to);
 	if (o->on_error != NULL)
 		settings_put_text(to, "on_error", o->on_error);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

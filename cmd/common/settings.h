@@ -8,6 +8,7 @@
 
 #include "cmd/common/argument.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -28,6 +29,7 @@ enum setting {
 	SETTING_STEPS,
 	SETTING_SEED,
 	SETTING_ON_ERROR,
+	SETTING_RELIST,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -42,6 +44,7 @@ struct settings {
 	uint64_t bandwidth; /* bytes/s of the storage */
 	uint64_t latency_ns, delay_ns;
 	uint64_t steps, seed;
+	bool relist;
 	unsigned given; /* of these: bits 1 << enum setting */
 	unsigned unfit; /* that have no effect in this command: they are refused */
 };

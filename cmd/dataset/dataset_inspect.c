@@ -25,6 +25,8 @@ static const struct argument arguments[] = {
 	 "Decode every picture, to find all broken ones"},
 	{"threads", 0, "N", ARGUMENT_NUMBER(inspect_command, config.threads, 1, 1024),
 	 "Look with N threads (default: one a core)"},
+	{"relist", 0, NULL, ARGUMENT(inspect_command, FLAG, config.relist),
+	 "List a bucket anew, though its listing was kept"},
 	{"json", 0, NULL, ARGUMENT(inspect_command, FLAG, json), "Say it in JSON"},
 	{NULL, 0, "DATASET", ARGUMENT(inspect_command, ONE, config.dataset),
 	 "which DATASET?"},

@@ -49,7 +49,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 9
+#define TRACE_VERSION 10
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -165,12 +165,14 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(copied_bytes, "bytes of shared batches that did not lie in a row")           \
 	X(went_alone, "times that a shared loader was left for a pipeline of its own") \
 	X(ahead_samples, "what a shared loader had ready beyond each batch, added up") \
-	X(counted_opens, "of delivered samples: files opened to read them")            \
+	X(counted_opens, "of delivered samples: files opened to read them, or GETs")   \
 	X(counted_reads, "calls that read them")                                       \
 	X(counted_read_bytes, "bytes that these brought")                              \
 	X(counted_hits, "samples the cache had, so that they were not read")           \
 	X(counted_pixels, "pixels decoded for them")                                   \
 	X(counted_skipped, "samples that could not be used, each once")                \
+	X(wanted_gets, "objects that servers were asked for")                          \
+	X(retried_gets, "requests for them that were sent again")                      \
 	X(prepared_bytes, "encoded bytes of the prepared samples")                     \
 	X(device_copies, "batches copied to the device")                               \
 	X(device_bytes, "bytes of them, those of the labels too")                      \
@@ -402,14 +404,17 @@ struct trace_loader {
 	uint32_t classes, batch, workers, fetch_depth, prefetch, slots;
 	uint32_t direct;     /* 1: reads bypass the page cache */
 	uint32_t memory;     /* 1: the storage is memory */
+	uint32_t remote;     /* 1: servers have samples: nothing is read of a disk */
 	uint32_t huge_pages; /* 1: the ring has them */
 	uint32_t shared;     /* 1: several jobs have this one loader */
 	uint32_t size, layout, type, evaluate; /* as in struct prep_config */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
-	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
-	uint32_t kind;         /* enum trace_loader_kind */
-	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
-	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
+	uint64_t listing_requests; /* of a remote data set: to list it, */
+	double listing_age_s;      /* and how long ago that was when it was opened */
+	double emulated_per_s;     /* emulated accelerator; 0: none seen so far */
+	uint32_t kind;             /* enum trace_loader_kind */
+	uint32_t estimated; /* 1: dataset_bytes is, from the batches made so far */
+	uint32_t any_order; /* 1: batches come as they are ready, not in turn */
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can. */
 	char no_list[TRACE_NO_LIST];

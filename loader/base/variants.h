@@ -28,11 +28,14 @@
 	X(pread, "pread", false) \
 	X(pread_direct, "pread-direct", false) \
 	X(uring, "uring", true) \
-	X(uring_direct, "uring-direct", true)
+	X(uring_direct, "uring-direct", true) \
+	X(net, "net", true)
 
 /* The first that claims a data set opens it. */
 #define SOURCES(X) \
 	X(synthetic) \
+	X(bucket) \
+	X(web) \
 	X(tokens) \
 	X(tar) \
 	X(tree) \

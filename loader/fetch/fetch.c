@@ -9,11 +9,17 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FETCH_ADDRESS(name, text, one_thread) &fetch_##name,
 static const struct fetch_engine *const engines[] = {FETCH_ENGINES(FETCH_ADDRESS)};
 
 /* Adds what the engine's name does not promise. */
+static bool fetch_is_remote(const struct fetch *fetch)
+{
+	return source_facts(fetch->reader.source)->remote;
+}
+
 static void fetch_explain(struct fetch *fetch, const char *reason)
 {
 	const char *note = "";
@@ -25,6 +31,28 @@ static void fetch_explain(struct fetch *fetch, const char *reason)
 		note = "; no direct I/O on this file system, so buffered and dropped "
 		       "from the page cache after each read";
 	snprintf(fetch->reason, sizeof(fetch->reason), "%s%s", reason, note);
+}
+
+/* The engine for what servers have, and for nothing else. */
+static const struct fetch_engine *fetch_remote(const char *asked, bool remote,
+					       char *reason, size_t size,
+					       struct error *err)
+{
+	bool net = strcmp(asked, fetch_net.name) == 0;
+
+	if (remote && !net && strcmp(asked, "auto") != 0)
+		return error_null(
+			error_set(err, EINVAL,
+				  "the %s engine reads files: a bucket or web "
+				  "server is read by auto or net",
+				  asked));
+	if (!remote && net)
+		return error_null(error_set(
+			err, EINVAL,
+			"the net engine reads buckets and web servers, but the data "
+			"set is on this machine: auto finds the best one"));
+	snprintf(reason, size, net ? "net: as asked" : "net: a server has the samples");
+	return &fetch_net;
 }
 
 struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
@@ -39,10 +67,16 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 		return error_null(error_set(err, EINVAL,
 					    "fetch depth is 1 to %d, not %u",
 					    LIMIT_FETCH_DEPTH, config->depth));
-	if (at == 0)
+	if (source_facts(source)->remote || engine == &fetch_net) {
+		engine = fetch_remote(config->engine, source_facts(source)->remote,
+				      reason, sizeof(reason), err);
+		if (engine == NULL)
+			return NULL;
+	} else if (at == 0) {
 		engine = fetch_probe(config, source, reason, sizeof(reason));
-	else
+	} else {
 		snprintf(reason, sizeof(reason), "%s: as asked", config->engine);
+	}
 	if (engine == NULL)
 		return error_null(error_set(
 			err, EINVAL, "no fetch engine is called '%s'; there are %s",
@@ -68,8 +102,9 @@ struct fetch_facts fetch_facts(const struct fetch *fetch)
 	return (struct fetch_facts){
 		.engine = fetch->engine->name,
 		.reason = fetch->reason,
-		.direct = fetch->reader.mode == READER_DIRECT,
-		.memory = fetch->reader.memory,
+		.direct = fetch->reader.mode == READER_DIRECT || fetch_is_remote(fetch),
+		.memory = fetch->reader.memory && !fetch_is_remote(fetch),
+		.remote = fetch_is_remote(fetch),
 	};
 }
 

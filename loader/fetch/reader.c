@@ -258,6 +258,8 @@ int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob
 	rc = reader_check(&place);
 	if (rc < 0)
 		return rc;
+	if (place.object != NULL)
+		return -EREMOTE;
 	if (place.memory != NULL)
 		return reader_copy(reader, &place, blob);
 	rc = read_place(reader, &place, blob, calls);
@@ -324,6 +326,8 @@ static void reader_look_around(struct reader *reader, bool direct)
 
 	for (uint32_t i = 0; i < count && i < LOOKS; i++) {
 		source_place(reader->source, i, path, &place);
+		if (place.object != NULL)
+			continue;
 		reader->memory = place.memory != NULL;
 		if (place.memory != NULL || reader_look(reader, &place, direct))
 			return;

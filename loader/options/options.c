@@ -162,6 +162,7 @@ WHOLE(start_step)
 WHOLE(steps)
 CHOICE(in_order, in_order, "0|1")
 CHOICE(drop_last, drop_last, "0|1")
+CHOICE(relist, relist, "0|1")
 CHOICE(evaluate, image.evaluate, "0|1")
 CHOICE(on_error, fail, "skip|fail")
 CHOICE(alone, alone, "fail|load")
@@ -212,6 +213,7 @@ static const struct key keys[] = {
 	{"drop_last", set_drop_last, "0|1"},
 	{"evaluate", set_evaluate, "0|1"},
 	{"on_error", set_on_error, "skip|fail"},
+	{"relist", set_relist, "0|1"},
 	{"prep", set_prep, PREP_OP_NAMES},
 	{"size", options_set_size, LIMIT_RANGE(LIMIT_SIZE)},
 	{"layout", set_layout, "nchw|nhwc"},

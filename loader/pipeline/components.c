@@ -8,10 +8,15 @@
 #include "loader/source.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
+/* What servers have is in no cache of the kernel. */
 static int components_open_cache(struct components *parts, struct options *options,
 				 struct error *err)
 {
+	if (source_facts(parts->source)->remote && strcmp(options->cache, "page") == 0)
+		snprintf(options->cache, sizeof(options->cache), "none");
 	if (options->cache_share > 0)
 		options->cache_bytes =
 			(uint64_t)(options->cache_share *
@@ -51,7 +56,8 @@ int components_open(struct components *parts, struct options *options,
 	const struct source_config config = {.seed = options->seed,
 					     .prep = options->prep,
 					     .length = options->image.length,
-					     .token_bits = options->image.token_bits};
+					     .token_bits = options->image.token_bits,
+					     .relist = options->relist};
 	int result;
 
 	*parts = (struct components){.source = source};

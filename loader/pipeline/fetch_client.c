@@ -5,6 +5,7 @@
 #include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
+#include "loader/source.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,6 +45,8 @@ static bool next_job(void *context, bool wait, struct fetch_job *job)
 			break;
 		pthread_cond_wait(&p->wanted, &p->lock);
 	}
+	if (found && source_facts(p->parts.source)->remote)
+		trace_add(p->parts.process, TRACE_wanted_gets, 1);
 	p->kick = false; /* the engine is awake: it is calling */
 	pthread_mutex_unlock(&p->lock);
 	return found;
@@ -86,7 +89,8 @@ void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blo
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
-		publish_place(p, batch, place, -result, fetch_client_why(-result));
+		publish_place(p, batch, place, -result,
+			      job->why != NULL ? job->why : fetch_client_why(-result));
 	} else {
 		place->fetch_ns = pipeline_ns(took);
 		stream_ready(batch, place, blob);
@@ -100,6 +104,9 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	struct pipeline *p = context;
 
 	pthread_mutex_lock(&p->lock);
+	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
+	if (result == -EKEYREJECTED && !p->closing)
+		stream_fail(p, EKEYREJECTED, job->why);
 	if ((job->tag & TAG_READAHEAD) != 0)
 		readahead_done(p, job, blob);
 	else

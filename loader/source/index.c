@@ -106,6 +106,28 @@ void index_add_class(struct index *index, const char *name)
 	index->classes[index->used.classes++] = index_add_text(index, name);
 }
 
+void index_add_etag(struct index *index, const char *etag)
+{
+	index_add_text(index, etag);
+}
+
+const char *index_etag(const struct index *index, uint32_t sample)
+{
+	const char *name = index->text + index->samples[sample].name;
+
+	return name + strlen(name) + 1;
+}
+
+bool index_has_etags(const struct index *index)
+{
+	const char *end = index->text + index->head->text;
+
+	for (uint32_t i = 0; i < index->head->samples; i++)
+		if (index_etag(index, i) >= end)
+			return false;
+	return true;
+}
+
 size_t index_size(const struct index *index)
 {
 	return block_size(index->head);

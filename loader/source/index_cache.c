@@ -65,23 +65,38 @@ static bool hash_place(const char *base, const char *dataset, uint64_t seed,
 	return true;
 }
 
-void index_cache_open(struct index_cache *cache, const char *index_dir,
-		      const char *base, const char *dataset, uint64_t seed)
+static void index_cache_name(struct index_cache *cache, const char *index_dir,
+			     uint64_t hash)
 {
 	char folder[PATH_MAX], name[32];
-	uint64_t hash;
 
-	cache->path[0] = '\0';
 	if (index_dir == NULL && !user_folder(folder))
 		return;
 	if (index_dir != NULL)
 		snprintf(folder, sizeof(folder), "%s", index_dir);
-	if (folder[0] == '\0' || !hash_place(base, dataset, seed, &hash))
+	if (folder[0] == '\0')
 		return;
 	mkdir(folder, 0700);
 	snprintf(name, sizeof(name), "index-%016llx", (unsigned long long)hash);
 	if (!index_cache_join(cache->path, folder, name))
 		cache->path[0] = '\0';
+}
+
+void index_cache_open(struct index_cache *cache, const char *index_dir,
+		      const char *base, const char *dataset, uint64_t seed)
+{
+	uint64_t hash;
+
+	cache->path[0] = '\0';
+	if (hash_place(base, dataset, seed, &hash))
+		index_cache_name(cache, index_dir, hash);
+}
+
+void index_cache_open_remote(struct index_cache *cache, const char *index_dir,
+			     const char *place)
+{
+	cache->path[0] = '\0';
+	index_cache_name(cache, index_dir, XXH3_64bits(place, strlen(place)));
 }
 
 /* The whole of a file that is ours. NULL: there is none. */
@@ -181,8 +196,7 @@ static bool index_cache_fits(const struct index *index,
 	return !check.stale;
 }
 
-bool index_cache_load(const struct index_cache *cache,
-		      const struct index_origin *origin, struct index *index)
+bool index_cache_read(const struct index_cache *cache, struct index *index)
 {
 	size_t size;
 	void *block;
@@ -192,10 +206,17 @@ bool index_cache_load(const struct index_cache *cache,
 	block = read_own(cache->path, &size);
 	if (block == NULL)
 		return false;
-	if (!index_adopt(index, block, size)) {
-		free(block);
+	if (index_adopt(index, block, size))
+		return true;
+	free(block);
+	return false;
+}
+
+bool index_cache_load(const struct index_cache *cache,
+		      const struct index_origin *origin, struct index *index)
+{
+	if (!index_cache_read(cache, index))
 		return false;
-	}
 	if (index_cache_fits(index, origin))
 		return true;
 	index_free(index);
@@ -232,10 +253,22 @@ static int index_cache_create(const char *path)
 void index_cache_save(const struct index_cache *cache, const struct index *index,
 		      int64_t began_ns)
 {
+	if (index_cache_settled(index, began_ns))
+		index_cache_keep(cache, index);
+}
+
+void index_cache_drop(const struct index_cache *cache)
+{
+	if (cache->path[0] != '\0')
+		unlink(cache->path);
+}
+
+void index_cache_keep(const struct index_cache *cache, const struct index *index)
+{
 	char path[PATH_MAX + 8];
 	int fd, result;
 
-	if (cache->path[0] == '\0' || !index_cache_settled(index, began_ns))
+	if (cache->path[0] == '\0')
 		return;
 	snprintf(path, sizeof(path), "%s.new", cache->path);
 	fd = index_cache_create(path);

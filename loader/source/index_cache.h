@@ -18,6 +18,7 @@
 #include "loader/source/index.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct index_origin;
 
@@ -32,6 +33,19 @@ struct index_cache {
  */
 void index_cache_open(struct index_cache *cache, const char *index_dir,
 		      const char *base, const char *dataset, uint64_t seed);
+
+/* The same of what lies on no disk: `place` tells it from all others. */
+void index_cache_open_remote(struct index_cache *cache, const char *index_dir,
+			     const char *place);
+
+/* True: *index is what was kept, whether it fits or not. */
+bool index_cache_read(const struct index_cache *cache, struct index *index);
+
+/* Keeps a finished index. */
+void index_cache_keep(const struct index_cache *cache, const struct index *index);
+
+/* Forgets what is kept. */
+void index_cache_drop(const struct index_cache *cache);
 
 /* True: *index is the data set's. False: there is none that fits, or no memory. */
 bool index_cache_load(const struct index_cache *cache,

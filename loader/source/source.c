@@ -26,7 +26,8 @@ source_find(const char *dataset, const struct source_config *config, struct erro
 	if (code == ENOENT || code == ENOTDIR)
 		error_set(err, code,
 			  "there is no data set '%s': give a folder, a list file, tar "
-			  "shards or synthetic[:COUNT]",
+			  "shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+			  "synthetic[:COUNT]",
 			  shown);
 	else if (code != 0)
 		error_sys(err, code, "cannot open the data set '%s'", shown);
@@ -112,6 +113,12 @@ const char *source_name(const struct source *source, uint32_t sample, char *buff
 		return source->variant->name(source->state, sample, buffer, size);
 	source_place(source, sample, path, &place);
 	return name_escape(place.path, buffer, size);
+}
+
+void source_outdated(const struct source *source, uint32_t sample)
+{
+	if (source->variant->outdated != NULL)
+		source->variant->outdated(source->state, sample);
 }
 
 const char *source_class(const struct source *source, uint32_t label)

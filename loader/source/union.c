@@ -1,14 +1,19 @@
 /* union.c - several data sets as one. */
 #include "loader/base/error.h"
+#include "loader/net.h"
 #include "loader/source/variant.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 
 enum { PARTS = 64 };
+
+/* Among the numbers of devices, those that stand for servers. */
+#define OBJECT (UINT64_C(1) << 63)
 
 /* A sample of a part, and where in which file it is. */
 struct entry {
@@ -46,11 +51,18 @@ static void union_identify(const struct source *source, struct entry *entry)
 	struct stat status;
 
 	source_place(source, entry->sample, path, &place);
+	entry->at = place.part ? 1 + place.offset : 0;
+	if (place.object != NULL) {
+		const char *url = net_remote_url(place.remote);
+
+		entry->device = XXH3_64bits(url, strlen(url)) | OBJECT;
+		entry->inode = XXH3_64bits(place.object, strlen(place.object));
+		return;
+	}
 	if (place.path == NULL || fstatat(place.dir, place.path, &status, 0) < 0)
 		return;
 	entry->device = status.st_dev;
 	entry->inode = status.st_ino;
-	entry->at = place.part ? 1 + place.offset : 0;
 }
 
 static int union_compare(uint64_t a, uint64_t b)
@@ -193,6 +205,15 @@ static uint32_t union_size(const void *state, uint32_t sample)
 	return source_size(source, sample);
 }
 
+static void union_add_facts(const struct source_facts *part, struct source_facts *facts)
+{
+	facts->ignored += part->ignored;
+	facts->remote |= part->remote;
+	facts->requests += part->requests;
+	if (part->listing_age_s > facts->listing_age_s)
+		facts->listing_age_s = part->listing_age_s;
+}
+
 static void union_facts(const struct joined *joined, struct source_facts *facts)
 {
 	uint64_t digests[PARTS];
@@ -202,7 +223,7 @@ static void union_facts(const struct joined *joined, struct source_facts *facts)
 		.classes = source_facts(joined->parts[0])->classes,
 	};
 	for (unsigned i = 0; i < joined->count; i++) {
-		facts->ignored += source_facts(joined->parts[i])->ignored;
+		union_add_facts(source_facts(joined->parts[i]), facts);
 		digests[i] = source_facts(joined->parts[i])->digest;
 	}
 	facts->digest = XXH3_64bits(digests, joined->count * sizeof(*digests));
@@ -277,6 +298,13 @@ static const char *union_name(const void *state, uint32_t sample, char *buffer,
 	return source_name(source, sample, buffer, size);
 }
 
+static void union_outdated(const void *state, uint32_t sample)
+{
+	const struct source *source = union_where(state, &sample);
+
+	source_outdated(source, sample);
+}
+
 static const struct source_variant union_variant = {
 	.kind = "union",
 	.close = union_close,
@@ -285,6 +313,7 @@ static const struct source_variant union_variant = {
 	.place = union_place,
 	.class = union_class,
 	.name = union_name,
+	.outdated = union_outdated,
 };
 
 struct source *source_union(struct source *const *parts, unsigned count,

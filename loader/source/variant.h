@@ -39,6 +39,9 @@ struct source_variant {
 	 * be NULL if all have a path. */
 	const char *(*name)(const void *state, uint32_t sample, char *buffer,
 			    size_t size);
+
+	/* source_outdated(); NULL: what it has is looked at anew each time. */
+	void (*outdated)(const void *state, uint32_t sample);
 };
 
 #define SOURCE_DECLARE(name) extern const struct source_variant source_##name;

@@ -90,6 +90,14 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->prep_delay_s = profile_fill_positive(loader->prep_delay);
 	profile->emulated_per_s = profile_fill_positive(loader->emulated_per_s);
 	profile->storage_is_memory = loader->memory;
+	if (loader->remote) {
+		profile->requests = (struct profile_requests){
+			.gets = profile_fill_total(trace, TRACE_wanted_gets),
+			.retries = profile_fill_total(trace, TRACE_retried_gets),
+			.listing = loader->listing_requests,
+			.listing_age_s = loader->listing_age_s,
+		};
+	}
 	profile->huge_pages = loader->huge_pages;
 	if (trace->epoch_starts > 0) {
 		profile->epoch_starts = trace->epoch_starts;

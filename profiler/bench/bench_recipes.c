@@ -136,7 +136,7 @@ static void recipes_close(struct recipes *recipes)
 	prep_worker_free(recipes->decoder);
 	prep_close(recipes->decode);
 	shrinker_free(recipes->shrinker);
-	free(recipes->bytes.bytes);
+	sample_bytes_fini(&recipes->bytes);
 	free(recipes->canvas);
 	free(recipes->out);
 	source_close(recipes->source);

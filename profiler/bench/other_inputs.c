@@ -35,8 +35,9 @@ bool other_inputs_matter(const struct profile *profile)
 static bool other_inputs_wanted(const struct trace *trace,
 				const struct profile *profile)
 {
+	/* a server's objects would be asked for, which costs */
 	return other_inputs_matter(profile) && trace->loader_ready &&
-	       strcmp(trace->loader.prep, "image") == 0 &&
+	       !trace->loader.remote && strcmp(trace->loader.prep, "image") == 0 &&
 	       trace->loader.dataset[0] != '\0';
 }
 

@@ -220,7 +220,7 @@ static void convert_work(void *arg)
 			convert_fail(convert, &err);
 	}
 	shrinker_free(thread.shrinker);
-	free(thread.bytes.bytes);
+	sample_bytes_fini(&thread.bytes);
 }
 
 static int convert_work_together(struct convert *convert)

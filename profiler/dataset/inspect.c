@@ -218,7 +218,8 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 		struct error *err)
 {
 	struct inspection inspection = {.config = config};
-	struct source_config sources = {.threads = config->threads};
+	struct source_config sources = {.threads = config->threads,
+					.relist = config->relist};
 	struct error own = {0};
 	int status;
 

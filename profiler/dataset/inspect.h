@@ -12,6 +12,7 @@ struct error;
 
 struct inspect_config {
 	const char *dataset; /* as source.h reads them */
+	bool relist;         /* of a bucket or web server: list it anew */
 	unsigned threads;    /* at least 1 */
 	bool full;           /* decode every picture whole, not only its header */
 

@@ -60,7 +60,7 @@ void looker_free(struct looker *looker)
 	prep_worker_free(looker->worker);
 	prep_close(looker->prep);
 	free(looker->out);
-	free(looker->whole.bytes);
+	sample_bytes_fini(&looker->whole);
 	free(looker);
 }
 
@@ -113,7 +113,7 @@ int looker_run(struct looker *looker, const struct source *source, uint32_t samp
 {
 	struct jpeg_header header;
 	struct sample_file file;
-	int result = sample_file_open(source, sample, &file, err);
+	int result = sample_file_open(source, sample, &looker->whole, &file, err);
 
 	if (result == 0) {
 		look->size = file.size;

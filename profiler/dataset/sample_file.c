@@ -1,7 +1,9 @@
 /* sample_file.c - opens where a sample lies, and reads it with pread. */
 #include "profiler/dataset/sample_file.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
+#include "loader/net.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -11,6 +13,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { DEADLINE_S = 60 };
+
+static const char too_large[] = "is larger than 1 GiB, which the loader refuses";
 
 static int sample_file_open_path(const struct source_place *place,
 				 struct sample_file *file, struct error *err)
@@ -28,19 +34,62 @@ static int sample_file_open_path(const struct source_place *place,
 	file->offset = place->offset;
 	file->size = place->part ? place->size : (uint64_t)status.st_size;
 	if (file->size > LIMIT_SAMPLE)
-		return error_set(err, EFBIG,
-				 "is larger than 1 GiB, which the loader refuses");
+		return error_set(err, EFBIG, "%s", too_large);
 	return 0;
 }
 
+/* Connections are kept for the samples that follow. */
+static int sample_file_ask(const struct source_place *place, struct sample_bytes *room,
+			   struct sample_file *file, struct error *err)
+{
+	const struct net_config config = {.most = 1, .seed = clock_now()};
+	struct net_get get = {
+		.remote = place->remote,
+		.path = place->object,
+		.etag = place->etag,
+		.room = place->size,
+		.from = place->offset,
+		.part = place->part,
+		.exact = true,
+		.deadline = clock_now() + DEADLINE_S * UINT64_C(1000000000),
+	};
+	int result;
+
+	if (place->size > LIMIT_SAMPLE)
+		return error_set(err, EFBIG, "%s", too_large);
+	if (room->net == NULL)
+		room->net = net_open(&config, err);
+	if (room->net == NULL)
+		return -ENOENT;
+	free(room->object);
+	room->object = malloc((size_t)place->size + 1);
+	if (room->object == NULL)
+		return error_set(err, ENOMEM, "is too large for the memory there is");
+	get.body = room->object;
+	result = net_call(room->net, &get, err);
+	file->memory = room->object;
+	file->size = get.got;
+	return result;
+}
+
+void sample_bytes_fini(struct sample_bytes *bytes)
+{
+	free(bytes->bytes);
+	free(bytes->object);
+	net_close(bytes->net);
+}
+
 int sample_file_open(const struct source *source, uint32_t sample,
-		     struct sample_file *file, struct error *err)
+		     struct sample_bytes *room, struct sample_file *file,
+		     struct error *err)
 {
 	struct source_place place;
 	char path[PATH_MAX];
 
 	*file = (struct sample_file){.fd = -1};
 	source_place(source, sample, path, &place);
+	if (place.object != NULL)
+		return sample_file_ask(&place, room, file, err);
 	if (place.memory == NULL)
 		return sample_file_open_path(&place, file, err);
 	file->memory = place.memory;
@@ -98,7 +147,7 @@ int sample_load(const struct source *source, uint32_t sample, struct sample_byte
 		struct error *err)
 {
 	struct sample_file file;
-	int result = sample_file_open(source, sample, &file, err);
+	int result = sample_file_open(source, sample, into, &file, err);
 
 	if (result == 0)
 		result = sample_file_load(&file, into, err);

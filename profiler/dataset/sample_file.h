@@ -6,7 +6,19 @@
 #include <stdint.h>
 
 struct error;
+struct net;
 struct source;
+
+/* Room that grows and is used again; begin with zeros. */
+struct sample_bytes {
+	uint8_t *bytes;
+	size_t size, room;
+
+	uint8_t *object; /* of a server, which was read whole */
+	struct net *net;
+};
+
+void sample_bytes_fini(struct sample_bytes *bytes);
 
 struct sample_file {
 	int fd; /* -1: in memory */
@@ -15,20 +27,16 @@ struct sample_file {
 };
 
 /* Errors are -errno, and err says what is wrong, without the sample's name. After a failure
- * too the file is to be closed. */
+ * too the file is to be closed. An object of a server is read into `room`, for as long as it
+ * holds no other. */
 int sample_file_open(const struct source *source, uint32_t sample,
-		     struct sample_file *file, struct error *err);
+		     struct sample_bytes *room, struct sample_file *file,
+		     struct error *err);
 void sample_file_close(struct sample_file *file);
 
 /* `size` bytes from `from` on; -EIO when there are not so many (any more). */
 int sample_file_read(const struct sample_file *file, uint64_t from, uint8_t *to,
 		     size_t size);
-
-/* Room that grows and is used again; begin with zeros, end with free(bytes). */
-struct sample_bytes {
-	uint8_t *bytes;
-	size_t size, room;
-};
 
 /* The whole of it. */
 int sample_file_load(const struct sample_file *file, struct sample_bytes *into,

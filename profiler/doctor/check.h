@@ -6,13 +6,29 @@
 #include "profiler/host/gpu_facts.h"
 #include "profiler/preload.h"
 
-enum { CHECK_WORD = 64, CHECK_LINE = 192 };
+#include <stdint.h>
+
+enum { CHECK_WORD = 64, CHECK_LINE = 192, CHECK_OBJECTS = 64 };
+
+/* What a server said that has the data set. */
+struct check_objects {
+	uint32_t samples;     /* 0: it could not be opened, */
+	char why[CHECK_LINE]; /* or of the first object that could not be read */
+	char url[CHECK_LINE], region[CHECK_WORD], credentials[CHECK_LINE];
+	double age_s; /* of the listing */
+	unsigned answered, failed, retries;
+	double took_s[CHECK_OBJECTS]; /* of those answered, in rising order */
+	double bytes_per_s;
+	double skew_s; /* this clock less the server's; NAN: it did not tell */
+};
 
 /* What is examined. Names that were not given are NULL. */
 struct check_subject {
 	const char *dataset;
 	char *const *program; /* its words */
 	char sample[4096];    /* a regular file of the data set; "" if none was found */
+	bool remote;          /* a server has it: */
+	struct check_objects objects;
 
 	/* Of a program in Python: what that Python says; "": nothing. */
 	bool is_python;
@@ -49,6 +65,10 @@ bool check_cupti_fits(const char *path, int cuda);
 /* of a data set, in filesystem.c */
 check_named check_dataset, check_direct, check_residency;
 
+/* of one that a server has, in object_checks.c */
+check_named check_remote, check_endpoint, check_credentials, check_server_clock,
+	check_requests;
+
 /* of a program, in program.c; and, of one that may bring its own loader, in python.c */
 check_named check_program, check_preload, check_python, check_torch, check_recipe,
 	check_ranks;
@@ -67,6 +87,9 @@ int check_ask(const char *const words[], double seconds, const char *wanted, cha
 
 /* Finds the first regular file of subject->dataset, a few folders deep. */
 void check_find_sample(struct check_subject *subject);
+
+/* Opens subject->dataset, and asks for some of its objects. */
+void check_ask_objects(struct check_subject *subject);
 
 /* Fills what is known of subject->program's Python, by asking it. */
 void check_ask_python(struct check_subject *subject);

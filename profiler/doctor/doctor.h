@@ -32,9 +32,12 @@ struct doctor {
 
 const char *doctor_status_name(enum doctor_status status);
 
+/* True of what a server has: s3://..., http://..., https://... */
+bool doctor_is_remote(const char *dataset);
+
 /*
- * Examines this machine and, unless they are NULL, a data set (a directory or a
- * list file) and the program that a run would start (its words, ended by NULL; found as
+ * Examines this machine and, unless they are NULL, a data set (a directory, a list file,
+ * or what a server has, which is asked for a few objects) and the program that a run would start (its words, ended by NULL; found as
  * a shell finds it). Does not start it, but a Python interpreter, to ask it for torch and
  * the module dsa. Changes nothing.
  */

@@ -11,33 +11,38 @@
 static const struct {
 	const char *name;
 	check_machine *machine;
-	check_named *dataset, *program;
+	check_named *dataset, *remote, *program;
 } checks[] = {
-	{"kernel", check_kernel, NULL, NULL},
-	{"cores", check_cores, NULL, NULL},
-	{"memory", check_memory, NULL, NULL},
-	{"other programs", check_others, NULL, NULL},
-	{"clock", check_clock, NULL, NULL},
-	{"memory file", check_memory_file, NULL, NULL},
-	{"huge pages", check_huge_pages, NULL, NULL},
-	{"locked memory", check_locked_memory, NULL, NULL},
-	{"shared memory", check_shared_memory, NULL, NULL},
-	{"io_uring", check_io_uring, NULL, NULL},
-	{"counters", check_counters, NULL, NULL},
-	{"I/O accounting", check_accounting, NULL, NULL},
-	{"gnuplot", check_gnuplot, NULL, NULL},
-	{"gpu", check_gpu, NULL, NULL},
-	{"gpu CUPTI", check_gpu_cupti, NULL, NULL},
-	{"gpu injection", check_gpu_injection, NULL, NULL},
-	{"data set", NULL, check_dataset, NULL},
-	{"O_DIRECT", NULL, check_direct, NULL},
-	{"residency", NULL, check_residency, NULL},
-	{"program", NULL, NULL, check_program},
-	{"preload", NULL, NULL, check_preload},
-	{"Python", NULL, NULL, check_python},
-	{"PyTorch", NULL, NULL, check_torch},
-	{"recipe", NULL, NULL, check_recipe},
-	{"ranks", NULL, NULL, check_ranks},
+	{"kernel", check_kernel, NULL, NULL, NULL},
+	{"cores", check_cores, NULL, NULL, NULL},
+	{"memory", check_memory, NULL, NULL, NULL},
+	{"other programs", check_others, NULL, NULL, NULL},
+	{"clock", check_clock, NULL, NULL, NULL},
+	{"memory file", check_memory_file, NULL, NULL, NULL},
+	{"huge pages", check_huge_pages, NULL, NULL, NULL},
+	{"locked memory", check_locked_memory, NULL, NULL, NULL},
+	{"shared memory", check_shared_memory, NULL, NULL, NULL},
+	{"io_uring", check_io_uring, NULL, NULL, NULL},
+	{"counters", check_counters, NULL, NULL, NULL},
+	{"I/O accounting", check_accounting, NULL, NULL, NULL},
+	{"gnuplot", check_gnuplot, NULL, NULL, NULL},
+	{"gpu", check_gpu, NULL, NULL, NULL},
+	{"gpu CUPTI", check_gpu_cupti, NULL, NULL, NULL},
+	{"gpu injection", check_gpu_injection, NULL, NULL, NULL},
+	{"data set", NULL, check_dataset, NULL, NULL},
+	{"O_DIRECT", NULL, check_direct, NULL, NULL},
+	{"residency", NULL, check_residency, NULL, NULL},
+	{"data set", NULL, NULL, check_remote, NULL},
+	{"endpoint", NULL, NULL, check_endpoint, NULL},
+	{"credentials", NULL, NULL, check_credentials, NULL},
+	{"server clock", NULL, NULL, check_server_clock, NULL},
+	{"requests", NULL, NULL, check_requests, NULL},
+	{"program", NULL, NULL, NULL, check_program},
+	{"preload", NULL, NULL, NULL, check_preload},
+	{"Python", NULL, NULL, NULL, check_python},
+	{"PyTorch", NULL, NULL, NULL, check_torch},
+	{"recipe", NULL, NULL, NULL, check_recipe},
+	{"ranks", NULL, NULL, NULL, check_ranks},
 };
 
 _Static_assert(sizeof(checks) / sizeof(checks[0]) <= DOCTOR_LINES, "room for all");
@@ -67,7 +72,10 @@ void doctor_examine(struct doctor *doctor, const char *dataset, char *const *pro
 	struct check_subject subject = {.dataset = dataset, .program = program};
 
 	memset(doctor, 0, sizeof(*doctor));
-	if (dataset != NULL)
+	subject.remote = dataset != NULL && doctor_is_remote(dataset);
+	if (subject.remote)
+		check_ask_objects(&subject);
+	else if (dataset != NULL)
 		check_find_sample(&subject);
 	if (program != NULL)
 		check_ask_python(&subject);
@@ -76,8 +84,11 @@ void doctor_examine(struct doctor *doctor, const char *dataset, char *const *pro
 
 		if (checks[i].machine != NULL)
 			checks[i].machine(line);
-		else if (checks[i].dataset != NULL && dataset != NULL)
+		else if (checks[i].dataset != NULL && dataset != NULL &&
+			 !subject.remote)
 			checks[i].dataset(line, &subject);
+		else if (checks[i].remote != NULL && subject.remote)
+			checks[i].remote(line, &subject);
 		else if (checks[i].program != NULL && program != NULL)
 			checks[i].program(line, &subject);
 		else

@@ -17,6 +17,9 @@ static bool check_no_bytes(struct window *window)
 
 	if (window->trace->loader.memory)
 		return window_judge(window, true, "storage is memory");
+	if (window->trace->loader.remote)
+		return window_judge(window, true, "no request in %.0f samples",
+				    window->samples);
 	if (bytes == UINT64_MAX)
 		return window_judge(window, false,
 				    "void: bytes from storage are not known");
@@ -57,6 +60,9 @@ static bool check_bytes(struct window *window)
 	double slack = slack_bytes(window, reads, payload);
 	uint64_t bytes = window_read_bytes(window->raw);
 
+	if (window->trace->loader.remote)
+		return window_judge(window, true, "%.0f bytes in %.0f requests",
+				    payload, reads);
 	if (window->trace->loader.memory || bytes == UINT64_MAX)
 		return check_no_bytes(window);
 	if ((double)bytes < payload - slack)

@@ -38,6 +38,7 @@ static void html_setting_bytes(FILE *out, const char *name, uint64_t number)
 static void html_setting_data_set(const struct html *html)
 {
 	const struct profile *profile = html->profile;
+	char text[FORMAT_SIZE];
 
 	begin_facts(html->out, "Data set");
 	html_pair(html->out, "Path", profile->dataset);
@@ -46,6 +47,13 @@ static void html_setting_data_set(const struct html *html)
 	html_setting_bytes(html->out, "Bytes", profile->dataset_bytes);
 	html_setting_count(html->out, "Classes", profile->classes);
 	html_pair(html->out, "Digest", profile->digest);
+	html_setting_count(html->out, "Objects asked for", profile->requests.gets);
+	html_setting_count(html->out, "Requests sent again", profile->requests.retries);
+	html_setting_count(html->out, "Requests to list", profile->requests.listing);
+	html_pair(html->out, "Listing older than the run by",
+		  isfinite(profile->requests.listing_age_s)
+			  ? format_seconds(text, profile->requests.listing_age_s)
+			  : NULL);
 	end_facts(html->out);
 }
 

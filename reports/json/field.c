@@ -37,6 +37,10 @@ const struct field field_profile[] = {
 	PROFILE_DATASET(LINE) PROFILE_LOADING(LINE, "configuration.")
 		AT("configuration.engine_reason", TEXT, engine_reason),
 	AT("configuration.loaders", COUNT, loaders),
+	AT("requests.gets", COUNT, requests.gets),
+	AT("requests.retries", COUNT, requests.retries),
+	AT("requests.listing", COUNT, requests.listing),
+	AT("requests.listing_age_s", NUMBER, requests.listing_age_s),
 	AT("loader.kind", LOADER, loader_kind),
 	AT("loader.handover_s", NUMBER, handover_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)

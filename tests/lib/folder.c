@@ -22,6 +22,17 @@ WEAK uint32_t source_count(const struct source *source)
 	return source->count;
 }
 
+WEAK const struct source_facts *source_facts(const struct source *source)
+{
+	return &source->facts;
+}
+
+WEAK void source_outdated(const struct source *source, uint32_t sample)
+{
+	(void)source;
+	(void)sample;
+}
+
 WEAK void source_place(const struct source *source, uint32_t sample, char *buffer,
 		       struct source_place *place)
 {

@@ -2,8 +2,8 @@
  * folder.h - a source that says what a test wants: files in a folder of their own,
  * with the sizes that the index is to believe in.
  *
- * folder.c defines source_count() and source_place() weakly, so that tests which open
- * a real source get that.
+ * folder.c defines the calls of loader/source.h that a fetch makes weakly, so that tests
+ * which open a real source get those.
  */
 #ifndef DSA_TESTS_FOLDER_H
 #define DSA_TESTS_FOLDER_H
@@ -21,6 +21,7 @@ struct source {
 	char folder[64];
 	int dir;
 	uint32_t count;
+	struct source_facts facts; /* all 0 */
 	struct source_place place[FOLDER_MOST];
 };
 

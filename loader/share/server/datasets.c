@@ -27,7 +27,8 @@ int datasets_source(struct share_server *server, struct source **source,
 	const struct source_config config = {.seed = options->seed,
 					     .prep = options->prep,
 					     .length = options->image.length,
-					     .token_bits = options->image.token_bits};
+					     .token_bits = options->image.token_bits,
+					     .relist = options->relist};
 	struct source *parts[SHARE_DATASETS];
 	unsigned count = 0;
 

@@ -45,7 +45,7 @@ static void every_list_of_variants_fits(void **state)
 	assert_true(strlen(choice_list(CACHE_POLICY_NAMES, " and ", text)) <
 		    CHOICE_TEXT - 1);
 	assert_string_equal(choice_list(FETCH_ENGINE_NAMES, " or ", text),
-			    "auto, pread, pread-direct, uring or uring-direct");
+			    "auto, pread, pread-direct, uring, uring-direct or net");
 }
 
 int main(int argc, char **argv)

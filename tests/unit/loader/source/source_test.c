@@ -194,7 +194,8 @@ static void what_is_no_data_set_is_refused(void **state)
 	assert_refused(
 		"nowhere", ENOENT,
 		"there is no data set 'nowhere': give a folder, a list file, tar "
-		"shards or synthetic[:COUNT]");
+		"shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+		"synthetic[:COUNT]");
 	assert_refused("empty", ENODATA,
 		       "no pictures in 'empty' (0 other files): it needs a folder per "
 		       "class with .jpg or .jpeg files in it");
@@ -206,7 +207,8 @@ static void what_is_no_data_set_is_refused(void **state)
 	assert_refused(
 		"pipe/in", ENOTDIR,
 		"there is no data set 'pipe/in': give a folder, a list file, tar "
-		"shards or synthetic[:COUNT]");
+		"shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+		"synthetic[:COUNT]");
 }
 
 /* As somebody who may not read everything. */

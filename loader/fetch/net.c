@@ -1,0 +1,286 @@
+/*
+ * net.c - the engine of buckets and web servers: one thread, all requests in flight.
+ *
+ * Each sample is one GET, whose body goes into the sample's blob. A request that rests
+ * before it is sent again keeps its place of the depth. What is no object, as where data
+ * sets of both kinds are read as one, is read in this thread.
+ */
+#include "loader/net.h"
+#include "loader/base/blob.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/thread_pool.h"
+#include "loader/fetch/engine.h"
+#include "loader/source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+enum { DEADLINE_S = 60 };
+
+#define LONGEST_WAIT UINT64_C(1000000000)
+
+struct net_slot {
+	struct net_get get; /* first: net_slot_done() gets it */
+	struct net_fetch *own;
+	struct fetch_place place;
+	struct blob *blob;
+	bool held; /* complete, and held back by the throttle */
+	char path[PATH_MAX];
+};
+
+struct net_fetch {
+	struct fetch *fetch;
+	pthread_t thread;
+	struct net *net;
+	atomic_bool closing;
+	atomic_bool idle; /* there are free slots and no work: a kick must wake us */
+	bool over, more;  /* no more work ever; there may be more work right now */
+	unsigned busy, holding;
+	struct net_slot *free[LIMIT_FETCH_DEPTH]; /* slots, from [busy] on */
+	struct net_slot slot[LIMIT_FETCH_DEPTH];
+};
+
+static void net_slot_hand_on(struct net_slot *slot, int result)
+{
+	struct net_fetch *own = slot->own;
+	struct blob *blob = slot->blob;
+
+	slot->blob = NULL;
+	fetch_done(own->fetch, &slot->place, blob, result);
+	slot->place.job.why = NULL;
+	own->free[--own->busy] = slot;
+}
+
+static void net_slot_complete(struct net_slot *slot, int result)
+{
+	struct net_fetch *own = slot->own;
+
+	fetch_due(own->fetch, &slot->place, slot->blob);
+	slot->held = fetch_held(own->fetch, &slot->place);
+	own->holding += slot->held;
+	if (!slot->held)
+		net_slot_hand_on(slot, result);
+}
+
+static void net_slot_fail(struct net_slot *slot, int result)
+{
+	const struct source *source = slot->own->fetch->reader.source;
+
+	if (result == -ENOENT || result == -ESTALE)
+		source_outdated(source, slot->place.job.sample);
+	blob_put(slot->blob);
+	slot->blob = NULL;
+	slot->place.job.why = slot->get.error.message;
+	net_slot_complete(slot, result);
+}
+
+static void net_slot_done(struct net_get *get, int result)
+{
+	struct net_slot *slot = (struct net_slot *)get;
+	struct fetch_calls *calls = &slot->place.job.calls;
+
+	calls->retries = get->retries;
+	if (result == 0 && get->got == 0)
+		result = error_set(&get->error, EBADMSG, "the object is empty");
+	if (result < 0) {
+		net_slot_fail(slot, result);
+		return;
+	}
+	calls->reads = 1;
+	calls->bytes = get->got;
+	blob_cut(slot->blob, 0, get->got);
+	net_slot_complete(slot, 0);
+}
+
+/* In this thread: what is no object. */
+static void net_slot_read(struct net_slot *slot)
+{
+	struct fetch_job *job = &slot->place.job;
+	int result = reader_read(&slot->own->fetch->reader, job->sample, &slot->blob,
+				 &job->calls);
+
+	net_slot_complete(slot, result);
+}
+
+static void net_slot_start(struct net_slot *slot)
+{
+	const struct reader *reader = &slot->own->fetch->reader;
+	struct source_place place;
+
+	source_place(reader->source, slot->place.job.sample, slot->path, &place);
+	if (place.object == NULL) {
+		net_slot_read(slot);
+		return;
+	}
+	slot->place.job.calls.opens = 1;
+	slot->get = (struct net_get){
+		.remote = place.remote,
+		.path = place.object,
+		.etag = place.etag,
+		.room = place.size,
+		.from = place.offset,
+		.part = place.part,
+		.exact = true,
+		.deadline = clock_now() + DEADLINE_S * UINT64_C(1000000000),
+		.done = net_slot_done,
+	};
+	if (place.size <= LIMIT_SAMPLE)
+		slot->blob =
+			blob_pool_take(reader->pool, place.size > 0 ? place.size : 1);
+	if (slot->blob != NULL) {
+		slot->get.body = slot->blob->data;
+		net_start(slot->own->net, &slot->get);
+	} else {
+		net_slot_complete(slot, place.size > LIMIT_SAMPLE ? -EFBIG : -ENOMEM);
+	}
+}
+
+/* Fills the free slots. Only with none busy does it wait for the client. */
+static void net_fetch_fill(struct net_fetch *own)
+{
+	const atomic_uint *depth = &own->fetch->depth; /* may fall meanwhile */
+
+	own->more = true;
+	for (unsigned n = *depth; n > 0 && own->more && own->busy < *depth; n--) {
+		struct net_slot *slot = own->free[own->busy];
+		bool wait = own->busy == 0;
+
+		own->idle = true; /* before the client is asked: see net_fetch_kick() */
+		own->more = fetch_take(own->fetch, wait, &slot->place);
+		if (own->more) {
+			own->busy++;
+			net_slot_start(slot);
+		} else {
+			own->over = wait;
+		}
+	}
+	own->idle = !own->more;
+}
+
+/* Hands on what need not be held back any more; returns when the next one is due, or 0. */
+static uint64_t net_fetch_let_go(struct net_fetch *own)
+{
+	uint64_t next = 0;
+
+	for (unsigned i = 0; own->holding > 0 && i < LIMIT_FETCH_DEPTH; i++) {
+		struct net_slot *slot = &own->slot[i];
+
+		if (!slot->held)
+			continue;
+		if (fetch_held(own->fetch, &slot->place)) {
+			if (next == 0 || slot->place.due < next)
+				next = slot->place.due;
+			continue;
+		}
+		slot->held = false;
+		own->holding--;
+		net_slot_hand_on(slot, slot->blob != NULL ? 0 : -EIO);
+	}
+	return next;
+}
+
+static void net_fetch_wait(struct net_fetch *own, uint64_t due)
+{
+	uint64_t now = clock_now(), most = LONGEST_WAIT;
+
+	if (due > 0 && due < now + most)
+		most = due > now ? due - now : 0;
+	if (own->busy == 0 || (own->more && own->busy < own->fetch->depth))
+		most = 0;
+	net_wait(own->net, most);
+}
+
+static void *net_fetch_run(void *arg)
+{
+	struct net_fetch *own = arg;
+
+	fetch_thread_started(own->fetch);
+	while (!own->over && !own->closing) {
+		net_fetch_fill(own);
+		net_fetch_wait(own, net_fetch_let_go(own));
+		net_fetch_let_go(own);
+	}
+	return NULL;
+}
+
+static void net_fetch_kick(struct fetch *fetch)
+{
+	struct net_fetch *own = fetch->state;
+
+	if (own->idle && atomic_exchange(&own->idle, false))
+		net_wake(own->net);
+}
+
+static void net_fetch_flush(struct fetch *fetch)
+{
+	const struct net_fetch *own = fetch->state;
+
+	net_wake(own->net);
+}
+
+static int net_fetch_set_depth(struct fetch *fetch)
+{
+	net_fetch_flush(fetch);
+	return 0;
+}
+
+static int net_fetch_open(struct fetch *fetch, struct error *err)
+{
+	const struct net_config config = {.most = LIMIT_FETCH_DEPTH,
+					  .seed = clock_now()};
+	struct net_fetch *own = calloc(1, sizeof(*own));
+	int result;
+
+	if (own == NULL)
+		return error_sys(err, ENOMEM, "cannot open the net engine");
+	own->fetch = fetch;
+	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++) {
+		own->free[i] = &own->slot[i];
+		own->slot[i].own = own;
+	}
+	own->net = net_open(&config, err);
+	if (own->net == NULL) {
+		free(own);
+		return -ENOENT;
+	}
+	fetch->state = own;
+	result = -thread_start(&own->thread, net_fetch_run, own);
+	if (result == 0)
+		return 0;
+	error_sys(err, -result, "cannot start the fetch thread");
+	net_close(own->net);
+	free(own);
+	return result;
+}
+
+/* Requests under way are given up: their answers may be a minute away. */
+static void net_fetch_close(struct fetch *fetch)
+{
+	struct net_fetch *own = fetch->state;
+
+	own->closing = true;
+	net_wake(own->net);
+	pthread_join(own->thread, NULL);
+	net_fetch_let_go(own);
+	net_close(own->net);
+	free(own);
+}
+
+static uint64_t net_fetch_cpu_ns(const struct fetch *fetch)
+{
+	const struct net_fetch *own = fetch->state;
+
+	return clock_cpu_of(own->thread);
+}
+
+const struct fetch_engine fetch_net = {
+	.name = "net",
+	.open = net_fetch_open,
+	.close = net_fetch_close,
+	.set_depth = net_fetch_set_depth,
+	.kick = net_fetch_kick,
+	.flush = net_fetch_flush,
+	.cpu_ns = net_fetch_cpu_ns,
+};

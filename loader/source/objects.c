@@ -1,0 +1,290 @@
+/* objects.c - opens the index of a data set of objects, and answers from it. */
+#include "loader/source/objects.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/net.h"
+#include "loader/source/file_kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { AT_ONCE = 32, DEADLINE_S = 60 };
+
+static int64_t objects_wall_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+uint64_t objects_deadline(void)
+{
+	return clock_now() + DEADLINE_S * UINT64_C(1000000000);
+}
+
+int objects_ask(struct objects *objects, struct net_get *get, struct error *err)
+{
+	int result;
+
+	get->remote = objects->remote;
+	get->deadline = objects_deadline();
+	get->first = true;
+	result = net_call(objects->net, get, err);
+	objects->requests += 1 + get->retries;
+	return result;
+}
+
+/* The index that was kept, if it may be used: 1; else 0, or -errno. */
+static int objects_kept(struct objects *objects, const struct objects_how *how,
+			struct error *err)
+{
+	int result;
+
+	if (!index_cache_read(&objects->cache, &objects->index))
+		return 0;
+	objects->listed_ns = objects->index.folders[0].stamp.modified_ns;
+	result = index_has_etags(&objects->index) ? how->check(objects, err) : 1;
+	if (result != 0) {
+		index_free(&objects->index);
+		return result < 0 ? result : 0;
+	}
+	return 1;
+}
+
+static int objects_list(struct objects *objects, const struct objects_how *how,
+			const struct source_config *config, struct error *err)
+{
+	int result;
+
+	objects->listed_ns = objects_wall_clock();
+	result = how->list(objects, config, err);
+	if (result < 0)
+		return result;
+	objects->index.folders[0].stamp.modified_ns = objects->listed_ns;
+	result = index_finish(&objects->index, err);
+	if (result == 0)
+		index_cache_keep(&objects->cache, &objects->index);
+	return result;
+}
+
+static int objects_index(struct objects *objects, const struct objects_how *how,
+			 const struct source_config *config, struct error *err)
+{
+	char place[PATH_MAX];
+	int result;
+
+	snprintf(place, sizeof(place), "%s %s %s", net_remote_url(objects->remote),
+		 objects->prefix, file_kind_of(config->prep)->prep);
+	index_cache_open_remote(&objects->cache, config->index_dir, place);
+	result = config->relist ? 0 : objects_kept(objects, how, err);
+	return result != 0 ? result : objects_list(objects, how, config, err);
+}
+
+static void objects_facts(const struct objects *objects, struct source_facts *facts)
+{
+	const struct index_head *head = objects->index.head;
+	double age_s = (double)(objects_wall_clock() - objects->listed_ns) * 1e-9;
+
+	*facts = (struct source_facts){
+		.count = head->samples,
+		.classes = head->classes,
+		.bytes = head->bytes,
+		.ignored = head->ignored,
+		.digest = head->digest,
+		.remote = true,
+		.requests = objects->requests,
+		.listing_age_s = age_s > 0 ? age_s : 0,
+	};
+}
+
+void *objects_open(const char *dataset, struct net_remote *remote, char *prefix,
+		   const struct objects_how *how, const struct source_config *config,
+		   struct source_facts *facts, struct error *err)
+{
+	const struct net_config connections = {.most = AT_ONCE, .seed = clock_now()};
+	struct objects *objects = calloc(1, sizeof(*objects));
+	int result = -1;
+
+	if (objects == NULL || prefix == NULL) {
+		error_sys(err, ENOMEM, "cannot open the data set");
+		net_remote_close(remote);
+		free(prefix);
+		free(objects);
+		return NULL;
+	}
+	objects->remote = remote;
+	objects->prefix = prefix;
+	name_escape(dataset, objects->shown, sizeof(objects->shown));
+	if (config->prep != NULL && strcmp(config->prep, "tokens") == 0)
+		error_set(err, ENOTSUP, "tokens are read from this machine alone");
+	else
+		objects->net = net_open(&connections, err);
+	if (objects->net != NULL)
+		result = objects_index(objects, how, config, err);
+	net_close(objects->net);
+	objects->net = NULL;
+	if (result >= 0) {
+		objects_facts(objects, facts);
+		return objects;
+	}
+	objects_close(objects);
+	return error_null(error_within(err, result, "%s", dataset));
+}
+
+struct objects_rank {
+	const char *name;
+	uint32_t class;
+};
+
+static int objects_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct objects_rank *)a)->name,
+		      ((const struct objects_rank *)b)->name);
+}
+
+/* Classes by name, as a tree numbers them. NULL: no memory. */
+static struct objects_rank *objects_rank(const struct keys *keys)
+{
+	struct objects_rank *ranks = calloc(keys->class_count + 1, sizeof(*ranks));
+
+	if (ranks == NULL)
+		return NULL;
+	for (size_t i = 0; i < keys->class_count; i++)
+		ranks[i] = (struct objects_rank){keys->text + keys->classes[i],
+						 (uint32_t)i};
+	qsort(ranks, keys->class_count, sizeof(*ranks), objects_compare);
+	return ranks;
+}
+
+static void objects_fill(const struct keys *keys, bool classes, const uint32_t *labels,
+			 struct index *index)
+{
+	const struct index_stamp stamp = {0};
+
+	index_add_folder(index, "", &stamp);
+	for (size_t i = 0; i < keys->count; i++) {
+		const struct keys_sample *sample = &keys->samples[i];
+		struct index_sample added = {.size = sample->size};
+
+		if (classes && sample->class == KEYS_NO_CLASS)
+			continue;
+		if (classes)
+			added.label = labels[sample->class];
+		index_add_sample(index, keys->text + sample->name, &added);
+		index_add_etag(index, keys->text + sample->etag);
+	}
+}
+
+static int objects_refuse(const struct keys *keys, const struct file_kind *kind,
+			  struct error *err)
+{
+	return error_set(err, ENODATA,
+			 "no %s (%llu other objects): it needs a folder per class with "
+			 "%s objects in it",
+			 kind->words, (unsigned long long)keys->ignored, kind->shown);
+}
+
+int objects_of_keys(const struct keys *keys, const struct file_kind *kind,
+		    struct index *index, struct error *err)
+{
+	bool classes = keys->count > keys->plain;
+	struct index_plan plan = {
+		.folders = 1,
+		.samples = classes ? keys->count - keys->plain : keys->count,
+		.classes = classes ? keys->class_count : 1,
+		.text = keys->used + sizeof("") + sizeof("."),
+	};
+	struct objects_rank *ranks = objects_rank(keys);
+	uint32_t *labels = calloc(keys->class_count + 1, sizeof(*labels));
+	int result = -ENOMEM;
+
+	if (keys->count == 0)
+		result = objects_refuse(keys, kind, err);
+	else if (ranks == NULL || labels == NULL)
+		error_sys(err, ENOMEM, "cannot index it");
+	else
+		result = index_new(index, &plan, err);
+	if (result < 0)
+		goto out;
+	for (size_t i = 0; classes && i < keys->class_count; i++) {
+		labels[ranks[i].class] = (uint32_t)i;
+		index_add_class(index, ranks[i].name);
+	}
+	if (!classes)
+		index_add_class(index, ".");
+	objects_fill(keys, classes, labels, index);
+	index->head->ignored = keys->ignored + (classes ? keys->plain : 0);
+out:
+	free(ranks);
+	free(labels);
+	return result;
+}
+
+void objects_close(void *state)
+{
+	struct objects *objects = state;
+
+	index_free(&objects->index);
+	net_remote_close(objects->remote);
+	free(objects->prefix);
+	free(objects);
+}
+
+uint32_t objects_size(const void *state, uint32_t sample)
+{
+	const struct objects *objects = state;
+
+	return objects->index.samples[sample].size;
+}
+
+uint32_t objects_label(const void *state, uint32_t sample)
+{
+	const struct objects *objects = state;
+
+	return objects->index.samples[sample].label;
+}
+
+void objects_place(const void *state, uint32_t sample, char *buffer,
+		   struct source_place *place)
+{
+	const struct objects *objects = state;
+	const struct index *index = &objects->index;
+
+	snprintf(buffer, PATH_MAX, "%s%s", objects->prefix,
+		 index->text + index->samples[sample].name);
+	*place = (struct source_place){
+		.dir = -1,
+		.remote = objects->remote,
+		.object = buffer,
+		.etag = index_etag(index, sample),
+		.size = index->samples[sample].size,
+	};
+}
+
+const char *objects_class(const void *state, uint32_t label)
+{
+	const struct objects *objects = state;
+
+	return objects->index.text + objects->index.classes[label];
+}
+
+const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size)
+{
+	const struct objects *objects = state;
+	const struct index *index = &objects->index;
+
+	return name_escape(index->text + index->samples[sample].name, buffer, size);
+}
+
+void objects_outdated(const void *state, uint32_t sample)
+{
+	const struct objects *objects = state;
+
+	(void)sample;
+	index_cache_drop(&objects->cache);
+}

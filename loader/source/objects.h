@@ -1,0 +1,66 @@
+/* objects.h - what the sources that are made of a server's objects have in common. */
+#ifndef DSA_SOURCE_OBJECTS_H
+#define DSA_SOURCE_OBJECTS_H
+
+#include "loader/source/file_kind.h"
+#include "loader/source/index.h"
+#include "loader/source/index_cache.h"
+#include "loader/source/keys/keys.h"
+#include "loader/source/variant.h"
+
+struct net;
+struct net_get;
+
+/* The state of such a source. */
+struct objects {
+	struct net_remote *remote;
+	char *prefix;    /* of all names in the index: "train/", "" */
+	char shown[160]; /* the data set, as errors name it */
+	struct index index;
+	struct index_cache cache;
+	struct net *net;   /* while it opens */
+	uint64_t requests; /* that this took */
+	int64_t listed_ns; /* CLOCK_REALTIME */
+};
+
+/*
+ * Takes remote and prefix, also when it fails: then NULL. `list` asks for all of it and
+ * makes the index; `check` asks once, whether *index, which was kept, may be used: 0, 1
+ * (no longer), or -errno.
+ */
+struct objects_how {
+	int (*list)(struct objects *objects, const struct source_config *config,
+		    struct error *err);
+	int (*check)(struct objects *objects, struct error *err);
+};
+
+void *objects_open(const char *dataset, struct net_remote *remote, char *prefix,
+		   const struct objects_how *how, const struct source_config *config,
+		   struct source_facts *facts, struct error *err);
+
+/* A request of a source that opens: tried for a minute. */
+int objects_ask(struct objects *objects, struct net_get *get, struct error *err);
+
+/* When the request must have succeeded. */
+uint64_t objects_deadline(void);
+
+/* Makes the index, unfinished, of a bucket's keys; samples that are of this kind. */
+int objects_of_keys(const struct keys *keys, const struct file_kind *kind,
+		    struct index *index, struct error *err);
+
+/* These are members of struct source_variant. */
+#define OBJECTS                                                                        \
+	.close = objects_close, .size = objects_size, .label = objects_label,          \
+	.place = objects_place, .class = objects_class, .name = objects_name,          \
+	.outdated = objects_outdated
+
+void objects_close(void *state);
+uint32_t objects_size(const void *state, uint32_t sample);
+uint32_t objects_label(const void *state, uint32_t sample);
+void objects_place(const void *state, uint32_t sample, char *buffer,
+		   struct source_place *place);
+const char *objects_class(const void *state, uint32_t label);
+const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size);
+void objects_outdated(const void *state, uint32_t sample);
+
+#endif

@@ -1,0 +1,364 @@
+#!/usr/bin/python3
+"""Training from a bucket and from a web server: the samples and labels of the same tree on
+disk, requests that are counted at the server, every way in which a server can fail, and
+shares that follow from its latency. Speaks TAP. SLEEPS most of the time. SOAK=1: 100 seeded
+faulty servers instead of 2, shares within two points."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
+from house import BUILD, DSA, TRAIN, Scratch, Tap, middle_stalls
+from s3_server import S3Server, server_path
+
+SOAK = bool(os.environ.get("SOAK"))
+DUMP = os.path.join(BUILD, "tests/tool/batch_dump")
+ID, SECRET, TOKEN = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "t/+=oken"
+SIGNED = {"key": ID, "secret": SECRET}
+KEYS = {"AWS_ACCESS_KEY_ID": ID, "AWS_SECRET_ACCESS_KEY": SECRET}
+CLASSES, EACH = 3, 14
+COUNT = CLASSES * EACH
+AWKWARD = ["with space", "per%cent", "plus+plus", "umlaut-ä/日本", "a&b<c>'\"", "%2F", "a=b;c:d@e",
+           "tilde~", "quest?ion#hash", "back\\slash", "new\nline"]
+LISTING = ('<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{}'
+           "</ListBucketResult>")
+OBJECT = "<Contents><Key>{}</Key><ETag>\"e\"</ETag><Size>{}</Size></Contents>"
+HOSTILE = {
+    "entities": '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>' +
+                LISTING.format(OBJECT.format("a/&b;.jpg", 1)),
+    "no XML": "hello",
+    "another root": "<html/>",
+    "too deep": LISTING.format("<a>" * 50 + "</a>" * 50),
+    "the same page for ever": LISTING.format(
+        "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>" +
+        OBJECT.format("a/1.jpg", 1)),
+    "pages without a key": LISTING.format(
+        "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"),
+    "no next page": LISTING.format("<IsTruncated>true</IsTruncated>"),
+    "a size that is none": LISTING.format(OBJECT.format("a/1.jpg", -1)),
+    "a text without end": LISTING.format(OBJECT.format("a/" + "k" * 100000 + ".jpg", 1)),
+}
+
+tap = Tap()
+
+
+class Bucket(S3Server):
+    """A server, and programs that are told of it."""
+
+    def __init__(self, scratch, folder, variables=(), **settings):
+        super().__init__(scratch, folder, **settings)
+        self.scratch = scratch
+        self.variables = {"AWS_ENDPOINT_URL_S3": self.url, "HOME": scratch.path,
+                          "XDG_CACHE_HOME": scratch.folder("cache-" + os.urandom(4).hex()),
+                          **dict(variables)}
+
+    def run(self, *command, variables=(), **more):
+        return self.scratch.run(*command, variables={**self.variables, **dict(variables)}, **more)
+
+    def dump(self, dataset="s3://bucket/", options="", **more):
+        """One epoch: (samples, lines), or None; then what was said."""
+        table = self.scratch.at("dump-" + os.urandom(4).hex())
+        done = self.run(DUMP, dataset, table, variables={
+            "DSA_LOADER": "prep=raw,size=64,batch=7,epochs=1,workers=2" + options,
+            **more.pop("variables", {})}, **more)
+        if done.returncode != 0:
+            return None, done.stderr
+        with open(table, "rb") as file:
+            return (file.read(), done.stdout), done.stderr
+
+    def gets(self):
+        return [row for row in self.log() if "list-type" not in row.target]
+
+    def listings(self):
+        return [row for row in self.log() if "list-type" in row.target]
+
+
+def one_line(text, *words):
+    """A single line of an error, with all of these."""
+    return text.count("\n") == 1 and all(word in text for word in words)
+
+
+def pictures(scratch, folder, names, source):
+    """Copies of a picture, of different ones, under these names."""
+    for name, original in zip(names, source):
+        path = scratch.at(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copyfile(original, path)
+    return scratch.at(folder)
+
+
+def on_disk(scratch, dataset):
+    """What a tree of files gives."""
+    table = scratch.at("dump-disk")
+    done = scratch.run(DUMP, dataset, table, variables={
+        "DSA_LOADER": "prep=raw,size=64,batch=7,epochs=1,workers=2"})
+    with open(table, "rb") as file:
+        return file.read(), done.stdout
+
+
+def check_same(scratch, folder, disk):
+    with Bucket(scratch, folder, **SIGNED) as server:
+        got, said = server.dump(variables=KEYS)
+        tap.ok(got == disk, "the samples, labels and order of the tree", said)
+        tap.ok(len(server.listings()) == 1 and len(server.gets()) == COUNT and
+               len({row.target for row in server.gets()}) == COUNT and
+               {row.signer for row in server.log()} == {ID},
+               "one listing and one GET a sample, all signed", len(server.log()))
+        got, said = server.dump(variables=KEYS)
+        tap.ok(got == disk and len(server.listings()) == 2 and
+               "max-keys=1&" in server.listings()[1].target and
+               len(server.gets()) == 2 * COUNT, "a listing that was kept costs one request", said)
+        got, said = server.dump(options=",relist=1", variables=KEYS)
+        tap.ok(got == disk and len(server.listings()) == 3 and
+               "max-keys=1000" in server.listings()[2].target, "relist lists anew", said)
+        told = [json.loads(server.run(DSA, "dataset", "inspect", "--json", place,
+                                      variables=KEYS).stdout or "{}")
+                for place in (folder, "s3://bucket")]
+        for one in told:
+            one.pop("path", None)
+        tap.ok(told[0] == told[1] and told[0], "dsa dataset inspect says the same", *told)
+        got, said = server.dump("s3://bucket/checks", variables=KEYS)
+        tap.ok(got is not None and len(got[0]) * CLASSES == len(disk[0]), "a prefix", said)
+        for dataset, wanted in (("s3://", "no name of a bucket"), ("s3://a b/", "no name"),
+                                ("s3://bucket/none", "no pictures"), ("s3://other", "no such")):
+            got, said = server.dump(dataset, variables=KEYS)
+            tap.ok(got is None and one_line(said, wanted), f"{dataset}: {wanted}", said)
+
+
+def check_names(scratch, originals):
+    names = [f"{i % 2}/{name}.jpg" for i, name in enumerate(AWKWARD)]
+    folder = pictures(scratch, "awkward", [*names, ".hidden/x.jpg", "0/readme", "top.jpg"],
+                      originals)
+    with Bucket(scratch, folder, token=TOKEN, **SIGNED) as server:
+        got, said = server.dump(variables={**KEYS, "AWS_SESSION_TOKEN": TOKEN})
+        tap.ok(got is not None and sorted(row.target for row in server.gets()) ==
+               sorted(server_path(name) for name in names), "awkward names are signed, too",
+               said, *server.gets())
+    with Bucket(scratch, folder) as server:
+        got, said = server.dump()
+        tap.ok(got == on_disk(scratch, folder), "anonymous, and the same as on disk", said)
+
+
+def check_settings(scratch, folder, disk):
+    """Credentials, region and endpoint, from each place that may have them."""
+    with open(scratch.at("credentials"), "w", encoding="ascii") as file:
+        file.write(f"[other]\naws_access_key_id = no\naws_secret_access_key = no\n"
+                   f"# a comment\n[mine]\naws_access_key_id={ID}\n"
+                   f"aws_secret_access_key = {SECRET}\n")
+    with open(scratch.at("config"), "w", encoding="ascii") as file:
+        file.write("[profile mine]\nregion = eu-west-9\ns3 =\n  addressing_style = path\n"
+                   "[profile role]\nrole_arn = arn:aws:iam::1:role/x\n")
+    files = {"AWS_SHARED_CREDENTIALS_FILE": scratch.at("credentials"),
+             "AWS_CONFIG_FILE": scratch.at("config")}
+    with Bucket(scratch, folder, files, region="eu-west-9", **SIGNED) as server:
+        for name, variables in {
+                "the profile": {"AWS_PROFILE": "mine"},
+                "the environment before the profile":
+                    {**KEYS, "AWS_PROFILE": "other", "AWS_REGION": "eu-west-9"},
+                "AWS_REGION before AWS_DEFAULT_REGION":
+                    {**KEYS, "AWS_REGION": "eu-west-9", "AWS_DEFAULT_REGION": "no"},
+                "AWS_ENDPOINT_URL_S3 before AWS_ENDPOINT_URL":
+                    {"AWS_PROFILE": "mine", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
+                "AWS_ENDPOINT_URL": {"AWS_PROFILE": "mine", "AWS_ENDPOINT_URL_S3": "",
+                                     "AWS_ENDPOINT_URL": server.url + "/"}}.items():
+            got, said = server.dump(variables=variables)
+            tap.ok(got == disk, name, said)
+        for wanted, variables in {
+                "AWS_PROFILE is 'none'": {"AWS_PROFILE": "none"},
+                "by role_arn": {"AWS_PROFILE": "role"},
+                "without its secret": {"AWS_ACCESS_KEY_ID": ID},
+                "is no URL": {"AWS_ENDPOINT_URL_S3": "https://me:secret@host"},
+                "set AWS_REGION": {**KEYS, "AWS_REGION": "us-east-1"}}.items():
+            got, said = server.dump(variables=variables)
+            tap.ok(got is None and one_line(said, wanted), wanted, said)
+
+
+def check_refused(scratch, folder):
+    """One line each, status 3, and no secret anywhere."""
+    wrong = {**KEYS, "AWS_SECRET_ACCESS_KEY": "not-" + SECRET}
+    for wanted, variables, settings in (
+            ("SignatureDoesNotMatch", wrong, {}),
+            ("InvalidAccessKeyId", {**KEYS, "AWS_ACCESS_KEY_ID": "AKIDNONE"}, {}),
+            ("ExpiredToken", KEYS, {"expired": True}),
+            ("30 min behind the server's", KEYS, {"ahead": "30m"}),
+            ("may not be read", {}, {})):
+        with Bucket(scratch, folder, **SIGNED, **settings) as server:
+            got, said = server.dump(options=",on_error=skip", variables=variables)
+            tap.ok(got is None and one_line(said, wanted), wanted, said)
+            if wanted != "SignatureDoesNotMatch":
+                continue
+            done = server.run(DSA, "run", "-o", "refused", "--", TRAIN, "--dataset", "s3://bucket/",
+                              variables=variables)
+            tap.ok(done.returncode == 3 and wanted in done.stderr, "and dsa run ends with 3",
+                   done.returncode, done.stderr)
+            tap.ok("not-" + SECRET not in said + done.stderr + done.stdout and
+                   subprocess.run(["grep", "-rqF", SECRET, scratch.path, "--exclude=credentials"],
+                                  check=False).returncode == 1, "no secret is told")
+
+
+def check_faults(scratch, folder, disk):
+    """Nothing lost, nothing twice, nothing wrong."""
+    for seed in range(100 if SOAK else 2):
+        with Bucket(scratch, folder, seed=seed, times=1, faults="slowdown:12%,toomany:8%,"
+                    "internal:8%,reset:12%,truncate:12%") as server:
+            got, said = server.dump()
+            faulty = sum(row.fault != "-" for row in server.gets())
+            if not tap.ok(got == disk and len(server.gets()) == COUNT + faulty > COUNT,
+                          f"faults are tried again (seed {seed})", said, faulty):
+                break
+    one = sorted(os.listdir(os.path.join(folder, "checks")))[0]
+    for fault, wanted in (("forbidden:100%", "may not be read"),
+                          ("redirect:100%", "leads elsewhere")):
+        with S3Server(scratch, folder, **SIGNED) as other, \
+                Bucket(scratch, folder, faults=fault, only="checks/" + one, redirect=other.url,
+                       **SIGNED) as server:
+            got, said = server.dump(variables=KEYS)
+            tap.ok(got is not None and len(got[0]) // (len(disk[0]) // COUNT) == COUNT - 1,
+                   f"{fault}: a sample less", said)
+            got, said = server.dump(options=",on_error=fail", variables=KEYS)
+            tap.ok(got is None and one_line(said, one, wanted), f"on_error=fail: {wanted}", said)
+            tap.ok(not other.log(), "no request follows a redirect", *other.log())
+
+
+def check_changed(scratch, folder, disk):
+    copy = scratch.at("changed")
+    shutil.copytree(folder, copy)
+    first, second = (os.path.join(copy, "checks", name)
+                     for name in sorted(os.listdir(os.path.join(copy, "checks")))[:2])
+    with Bucket(scratch, copy) as server:
+        got, said = server.dump()
+        os.unlink(first)
+        shutil.copyfile(second, second + ".new")
+        os.replace(second + ".new", second)
+        got, said = server.dump()
+        tap.ok(got is not None and len(got[0]) // (len(disk[0]) // COUNT) == COUNT - 2,
+               "what is gone or replaced can't be read", said)
+        got, said = server.dump(options=",on_error=fail")
+        tap.ok(got is not None and len(got[0]) // (len(disk[0]) // COUNT) == COUNT - 1 and
+               "max-keys=1000" in server.listings()[-1].target, "and the next run lists anew", said)
+
+
+def check_hostile(scratch, folder):
+    for name, text in HOSTILE.items():
+        path = scratch.at("listing.xml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        with Bucket(scratch, folder, listing=path) as server:
+            got, said = server.dump()
+            tap.ok(got is None and one_line(said, "listing") and len(server.log()) <= 1001,
+                   f"a listing with {name}", said)
+    got, said = None, ""
+    with Bucket(scratch, folder) as server:
+        variables = {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}
+        got, said = server.dump(variables=variables)
+        tap.ok(got is None and one_line(said, "given up after 3 tries"), "nobody there", said)
+
+
+def check_web(scratch, folder, disk):
+    """A list on a web server, which the S3 server is for who signs nothing."""
+    names = sorted(os.path.relpath(os.path.join(top, name), folder)
+                   for top, _, files in os.walk(folder) for name in files)
+    copy = scratch.at("web")
+    shutil.copytree(folder, copy)
+    with open(os.path.join(copy, "list.txt"), "w", encoding="utf-8") as file:
+        file.writelines(f"{name} {name.split('/')[0]}\n" for name in names)
+    with Bucket(scratch, copy) as server:
+        url = server.url + "/bucket/list.txt"
+        got, said = server.dump(url)
+        heads = [row for row in server.log() if row.method == "HEAD"]
+        tap.ok(got == disk and len(heads) == COUNT + 1 and
+               len(server.log()) == 2 * COUNT + 2, "a list on a web server", said)
+        got, said = server.dump(url)
+        tap.ok(got == disk and len(server.log()) == 3 * COUNT + 3, "which is kept, too", said)
+        for bad in (url + "?X-Amz-Signature=1", "http://me:pw@host/list.txt", "http://host"):
+            got, said = server.dump(bad)
+            tap.ok(got is None and one_line(said, "the URL of a list is") and "pw" not in said,
+                   "a URL that is none", said)
+
+
+def check_whole(scratch, folder):
+    """What is read by another engine; a library that is missing; a shared loader."""
+    with Bucket(scratch, folder) as server:
+        got, said = server.dump(options=",fetch=pread")
+        tap.ok(got is None and one_line(said, "the pread engine reads files"), "fetch=pread", said)
+        got, said = server.dump(folder, options=",fetch=net")
+        tap.ok(got is None and one_line(said, "on this machine"), "fetch=net for files", said)
+        alone = scratch.folder("alone")
+        for name in ("libdsa.so.1", "examples/train"):
+            path = os.path.join(alone, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy(os.path.join(BUILD, name), path)
+        done = server.run(os.path.join(alone, "examples/train"), "--dataset", "s3://bucket/")
+        tap.ok(done.returncode != 0 and one_line(done.stderr, "libdsa-net.so"),
+               "a library that is missing", done.stderr)
+        shown = scratch.run("ldd", os.path.join(BUILD, "libdsa.so")).stdout
+        tap.ok("libcurl" not in shown and "libexpat" not in shown, "libdsa.so needs none of it")
+
+
+def check_doctor(scratch, folder):
+    with Bucket(scratch, folder, **SIGNED) as server:
+        told = {one["check"]: one for one in json.loads(
+            server.run(DSA, "doctor", "--json", "s3://bucket/", variables=KEYS).stdout)["checks"]}
+        tap.ok(f"{COUNT} samples" in told["data set"]["found"] and
+               server.url in told["endpoint"]["found"] and
+               told["credentials"]["found"] == "AWS_ACCESS_KEY_ID" and
+               "server's" in told["server clock"]["found"] and
+               "p99" in told["requests"]["found"] and
+               {told[name]["status"] for name in ("data set", "server clock", "requests")} == {"ok"}
+               and len(server.gets()) == COUNT, "dsa doctor asks the server", *told.values())
+        done = server.run(DSA, "doctor", "s3://bucket/")
+        tap.ok(done.returncode == 3 and "may not be read" in done.stdout,
+               "and says what it refuses", done.stdout)
+
+
+def check_truth(scratch, folder):
+    """Four requests in flight of 16 ms each: 250 samples a second, of 1,000 that are wanted."""
+    with Bucket(scratch, folder, latency="16ms") as server:
+        done = server.run(DSA, "run", "-q", "-o", "truth", "--budget", "150s" if SOAK else "4s",
+                          "--batch", "8", "--fetch-depth", "4", "--", TRAIN, "--dataset",
+                          "s3://bucket/", "--size", "32", "--emulate-gpu", "1000")
+        with open(scratch.at("truth/run.json"), encoding="utf-8") as file:
+            result = json.load(file)
+        shares = middle_stalls(result)
+        low, high = (result["stalls"]["fetch"].get(end, 0) for end in ("low", "high"))
+        tap.ok(done.returncode == 0 and
+               abs(shares["fetch"] - .75) <= (.02 if SOAK else .05 + min((high - low) / 2, .2)),
+               "the fetch share follows from the latency", shares, done.stderr)
+        server.stop()
+        served = sum(row.fault == "-" for row in server.gets())
+        tap.ok(served <= result["requests"]["gets"] <= served + 64 and
+               result["requests"]["listing"] == len(server.listings()) == 1 and
+               result["requests"]["retries"] == 0 and
+               result["configuration"]["engine"] == "net" and
+               result["configuration"]["cache"] == "none",
+               "the result counts the requests, those under way at the end, too",
+               result["requests"], served)
+
+
+def main():
+    with Scratch() as scratch:
+        everything = scratch.images("everything", 10 * EACH, "6K")
+        folder = scratch.at("tree")
+        for name in ("checks", "rings", "waves"):
+            shutil.copytree(os.path.join(everything, name), os.path.join(folder, name))
+        originals = [os.path.join(top, name) for top, _, files in sorted(os.walk(everything))
+                     for name in sorted(files)]
+        disk = on_disk(scratch, folder)
+        check_same(scratch, folder, disk)
+        check_names(scratch, originals)
+        check_settings(scratch, folder, disk)
+        check_refused(scratch, folder)
+        check_faults(scratch, folder, disk)
+        check_changed(scratch, folder, disk)
+        check_hostile(scratch, folder)
+        check_web(scratch, folder, disk)
+        check_whole(scratch, folder)
+        check_doctor(scratch, folder)
+        check_truth(scratch, folder)
+    tap.done()
+
+
+main()

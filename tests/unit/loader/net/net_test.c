@@ -1,0 +1,206 @@
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/net.h"
+#include "tests/lib/scratch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+/* The test server, and a net that asks it. */
+struct asked {
+	pid_t pid;
+	struct net *net;
+	struct net_remote *remote;
+};
+
+static void server_path(char path[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 64);
+
+	assert_true(length > 0);
+	path[length] = '\0';
+	strcpy(strrchr(path, '/'), "/../tests/tool/s3_server");
+}
+
+static void asked_open(struct asked *asked, const char *setting)
+{
+	const struct net_config config = {
+		.most = 4, .seed = 1, .rest_s = .001, .slow_s = 1};
+	char path[PATH_MAX], url[64], port[16] = "";
+	struct error err = {0};
+	int out[2];
+
+	server_path(path);
+	scratch_text("data/a/object", "0123456789");
+	assert_int_equal(pipe(out), 0);
+	asked->pid = fork();
+	if (asked->pid == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		close(out[0]);
+		execl(path, path, setting, "data", (char *)NULL);
+		_exit(1);
+	}
+	close(out[1]);
+	assert_true(read(out[0], port, sizeof(port) - 1) > 0);
+	close(out[0]);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", atoi(port));
+	setenv("AWS_ENDPOINT_URL_S3", url, 1);
+	asked->remote = net_remote_bucket("bucket", &err);
+	asked->net = net_open(&config, &err);
+	if (asked->remote == NULL || asked->net == NULL)
+		fail_msg("%s", err.message);
+}
+
+static void asked_close(struct asked *asked)
+{
+	net_close(asked->net);
+	net_remote_close(asked->remote);
+	kill(asked->pid, SIGTERM);
+	waitpid(asked->pid, NULL, 0);
+}
+
+static unsigned char body[64];
+
+static struct net_get object(const struct asked *asked, size_t room)
+{
+	return (struct net_get){
+		.remote = asked->remote,
+		.path = "a/object",
+		.body = body,
+		.room = room,
+		.exact = true,
+		.deadline = clock_now() + 20000 * MS,
+	};
+}
+
+static void an_object_whole_and_in_parts(void **state)
+{
+	struct asked asked;
+	struct net_get get;
+	struct error err = {0};
+	char etag[NET_ETAG];
+
+	(void)state;
+	asked_open(&asked, "--seed=1");
+	get = object(&asked, 10);
+	assert_int_equal(net_call(asked.net, &get, &err), 0);
+	assert_memory_equal(body, "0123456789", 10);
+	strcpy(etag, get.found_etag);
+	get = object(&asked, 4);
+	get.part = true;
+	get.from = 3;
+	get.etag = etag;
+	assert_int_equal(net_call(asked.net, &get, &err), 0);
+	assert_memory_equal(body, "3456", 4);
+	get = object(&asked, 0);
+	get.head = true;
+	assert_int_equal(net_call(asked.net, &get, &err), 0);
+	assert_int_equal(get.length, 10);
+	asked_close(&asked);
+}
+
+static void another_object_is_told(void **state)
+{
+	struct asked asked;
+	struct net_get get;
+	struct error err = {0};
+
+	(void)state;
+	asked_open(&asked, "--seed=1");
+	get = object(&asked, 9); /* longer than was listed */
+	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
+	get = object(&asked, 11);
+	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
+	get = object(&asked, 10);
+	get.etag = "\"another\"";
+	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
+	get = object(&asked, 10);
+	get.etag = "W/\"weak\""; /* not sent, but compared */
+	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
+	get = object(&asked, 10);
+	get.path = "a/none";
+	assert_int_equal(net_call(asked.net, &get, &err), -ENOENT);
+	get = object(&asked, 10);
+	get.part = true;
+	get.from = 100;
+	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
+	asked_close(&asked);
+}
+
+static void the_deadline_ends_it(void **state)
+{
+	struct asked asked;
+	struct net_get get;
+	struct error err = {0};
+
+	(void)state;
+	asked_open(&asked, "--faults=internal:100%");
+	get = object(&asked, 10);
+	get.deadline = clock_now() + 100 * MS;
+	assert_int_equal(net_call(asked.net, &get, &err), -ETIMEDOUT);
+	assert_true(get.retries > 0);
+	assert_non_null(strstr(err.message, "500"));
+	asked_close(&asked);
+}
+
+static void done_cancelled(struct net_get *get, int result)
+{
+	*(int *)get->context = result;
+}
+
+static void closing_cancels(void **state)
+{
+	struct asked asked;
+	struct net_get get;
+	int result = 0;
+
+	(void)state;
+	asked_open(&asked, "--latency=20s");
+	get = object(&asked, 10);
+	get.done = done_cancelled;
+	get.context = &result;
+	net_start(asked.net, &get);
+	net_wait(asked.net, 10 * MS);
+	assert_int_equal(result, 0);
+	asked_close(&asked);
+	assert_int_equal(result, -ECANCELED);
+}
+
+static void names_are_encoded(void **state)
+{
+	char text[32] = "x";
+
+	(void)state;
+	assert_int_equal(net_url_encode(text, sizeof(text), 1, "a b/~", 1), 8);
+	assert_string_equal(text, "xa%20b/~");
+	assert_int_equal(net_url_decode(text), 6);
+	assert_string_equal(text, "xa b/~");
+	assert_true(net_url_encode(text, 8, 0, "1234567+", 0) >= 8);
+	assert_true(net_url_encode(text, 8, 0, "123456++", 0) >= 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(an_object_whole_and_in_parts),
+		IN_SCRATCH(another_object_is_told),
+		IN_SCRATCH(the_deadline_ends_it),
+		IN_SCRATCH(closing_cancels),
+		cmocka_unit_test(names_are_encoded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
