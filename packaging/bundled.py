@@ -49,11 +49,15 @@ def libraries_of(program):
     return {name: path for name, path in found.items() if not EVERYWHERE.match(name)}
 
 
+# What these need is the system's: a dozen decoders of audio, thirty libraries and the
+# certificates of libcurl, for programs that mostly have neither.
+LEFT = ("libdsa-audio.so", "libdsa-net.so")
+
+
 def taken_programs(folder):
-    """Those whose libraries are put in. What audio needs is the system's: a dozen decoders,
-    for programs that mostly have none."""
+    """Those whose libraries are put in."""
     return [path for path in programs_below(folder)
-            if os.path.basename(path) != "libdsa-audio.so"]
+            if os.path.basename(path) not in LEFT]
 
 
 def rename_libraries(folder, place, path, names):

@@ -159,8 +159,8 @@ def strangers(elves, venv):
     """What a program would load from elsewhere."""
     found = []
     for path in elves:
-        if os.path.basename(path) == "libdsa-audio.so":
-            continue  # the system's libsndfile, where there is audio
+        if os.path.basename(path) in ("libdsa-audio.so", "libdsa-net.so"):
+            continue  # the system's libsndfile and libcurl, where they are wanted
         told = subprocess.run(["ldd", path], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         found += [line for line in told.splitlines()
