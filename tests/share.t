@@ -59,10 +59,11 @@ def good(job, whole=None):
     return status == 0 and (whole is None or epochs(words) == whole), words
 
 
-def hello(batch, data, version=4):
+def hello(batch, data, version=5):
     uint8 = 2
-    body = struct.pack("=8I6f32s4096s64sII16s", version, batch, 0, 1, 1, 32, 0, uint8,
-                       0, 0, 0, 1, 1, 1, b"image", data.encode(), b"stranger", 0, 0, bytes(16))
+    body = struct.pack("=8I6f4Id32s4096s64sII16s", version, batch, 0, 1, 1, 32, 0, uint8,
+                       0, 0, 0, 1, 1, 1, 1024, 16, 16000, 0, 5, b"image", data.encode(),
+                       b"stranger", 0, 0, bytes(16))
     return struct.pack("=IIII", MAGIC, HELLO, len(body), 0) + body
 
 
