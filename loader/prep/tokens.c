@@ -68,7 +68,7 @@ static uint32_t tokens_get_32(const unsigned char *bytes, size_t at)
 #define TOKENS_WIDEN(name, to_type, get)                                               \
 	static void name(const unsigned char *bytes, size_t count, void *out)          \
 	{                                                                              \
-		to_type *to = out;                                                     \
+		__typeof__(to_type) *to = out;                                         \
                                                                                        \
 		for (size_t i = 0; i < count; i++)                                     \
 			to[i] = (to_type)get(bytes, i);                                \
