@@ -323,7 +323,7 @@ def median(times):
 
 def own_times(folder, batch=8):
     """Seconds that nobody asked for: to be given a batch that lies ready, and to make one
-    beyond its sleeps."""
+    beyond its sleeps. Of the first the lower quartile: tests run beside this."""
     it, overs, makes = iter(loader_of(Files(folder, 0), batch, num_workers=2)), [], []
     for _ in range(50):
         time.sleep(.02)
@@ -335,7 +335,7 @@ def own_times(folder, batch=8):
         began = time.monotonic()
         next(it)
         makes.append(time.monotonic() - began - batch * 1e-3)
-    print(json.dumps({"over": median(overs[5:]), "batch": median(makes)}))
+    print(json.dumps({"over": sorted(overs[5:])[len(overs) // 4], "batch": median(makes)}))
 
 
 class Nothing(torch.utils.data.Dataset):
