@@ -52,6 +52,24 @@ static bool is_faster(const struct profile_change *change)
 	return false;
 }
 
+/* Of a program's own loader: what it can't do, and what libdsa's would do in its place. */
+static int check_loader(const struct model *model, const struct profile_change *change,
+			struct error *err)
+{
+	const struct inputs *inputs = &model->inputs;
+
+	if (change->libdsa &&
+	    !(inputs->in_turn && model->profile->own_recipe.cpu_s.value > 0))
+		return error_set(err, ENODATA,
+				 "the run did not measure libdsa's prep of what the "
+				 "program's own loader prepares");
+	if (inputs->in_turn && (change->share || change->cache_policy.id > CACHE_NONE))
+		return error_set(err, ENODATA,
+				 "the program's own loader has no cache policies and "
+				 "can't be shared: libdsa's can");
+	return 0;
+}
+
 /* What this run has not shown, no model makes up. */
 static int check_known(const struct model *model, const struct profile_change *change,
 		       struct error *err)
@@ -81,15 +99,8 @@ static int check_known(const struct model *model, const struct profile_change *c
 				 "from storage, it has not seen");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
-	if (change->libdsa &&
-	    !(inputs->in_turn && model->profile->own_recipe.cpu_s.value > 0))
-		return error_set(err, ENODATA,
-				 "the run did not measure libdsa's prep of what the "
-				 "program's own loader prepares");
-	if (inputs->in_turn && (change->share || change->cache_policy.id > CACHE_NONE))
-		return error_set(err, ENODATA,
-				 "the program's own loader has no cache policies and "
-				 "can't be shared: libdsa's can");
+	if (check_loader(model, change, err) < 0)
+		return -ENODATA;
 	if (change->cache_policy.id > CACHE_NONE && isnan(change->cache_share) &&
 	    inputs->share <= 0)
 		return error_set(err, EINVAL,

@@ -164,22 +164,30 @@ static bool lacks_pool(const struct window *window)
 		kind == TRACE_LOADED);
 }
 
+/* Why there is no such window. */
+static bool certificate_refused(struct window *window)
+{
+	const struct trace_window *raw = window->raw;
+
+	if (raw->cut)
+		return window_judge(window, false,
+				    "void: the program began another epoch");
+	if (raw->flags & TRACE_EPOCH)
+		return window_judge(window, false, "void: it ended within an epoch");
+	if (raw->made.devices != TRACE_NO_DEVICES)
+		return window_judge(window, false,
+				    "void: the program ended, maybe before its device");
+	if (lacks_pool(window))
+		return window_judge(window, false, "void: %s", window->trace->pool_why);
+	return window_judge(window, false, "void: the loader could not do it");
+}
+
 bool certificate_check(struct window *window)
 {
 	const struct trace_window *raw = window->raw;
 
-	if (raw->state == TRACE_REFUSED && raw->cut)
-		return window_judge(window, false,
-				    "void: the program began another epoch");
-	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
-		return window_judge(window, false, "void: it ended within an epoch");
-	if (raw->state == TRACE_REFUSED && raw->made.devices != TRACE_NO_DEVICES)
-		return window_judge(window, false,
-				    "void: the program ended, maybe before its device");
-	if (raw->state == TRACE_REFUSED && lacks_pool(window))
-		return window_judge(window, false, "void: %s", window->trace->pool_why);
 	if (raw->state == TRACE_REFUSED)
-		return window_judge(window, false, "void: the loader could not do it");
+		return certificate_refused(window);
 	if (raw->state != TRACE_DONE || (raw->flags & TRACE_UNMERGED))
 		return window_judge(window, false, "void: it did not end");
 	if (window->kind == TRACE_FILL)
