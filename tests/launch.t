@@ -21,7 +21,7 @@ PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
 SOAK = bool(os.environ.get("SOAK"))
-OFF = .08 if SOAK else .12  # of a rate, or its interval; in `make check` others run beside it
+OFF = .08  # of a rate, or its interval
 
 LIBDSA = {"PYTHONPATH": os.path.join(HERE, "../loader/python"),
           "DSA_LIBRARY": os.path.join(BUILD, "libdsa.so"),
@@ -56,6 +56,11 @@ if SOAK:
                 ("storage-bandwidth", "800K", 800e3 / 5494)]
 
 
+def is_near(rate, true):
+    """A machine with other work may be slower than the truth; nothing makes it faster."""
+    return (1 - OFF if SOAK else .3) < rate / true < 1 + OFF
+
+
 def check_verified(scratch):
     """Each change acts: the rate is the one that it makes by construction."""
     done = dsa(scratch, "run", "-q", "--budget", "8s", "--storage-latency", "4ms",
@@ -75,9 +80,10 @@ def check_verified(scratch):
         error = tried.get("error")  # none: the models refuse what a busy machine gave
         print(f"#   {name}: {found['value']:.1f}/s, truth {true:.1f}, predicted",
               "n/a" if error is None else f"{100 * error:+.1f} %")
-        tap.ok(abs(found["value"] / true - 1) < OFF or found["low"] < true < found["high"],
+        tap.ok(is_near(found["value"], true) or found["low"] < true < found["high"],
                f"{name}: the rate is that of the change", tried)
-        tap.ok(error is None or abs(error) < OFF or tried["covered"],
+        tap.ok(error is None or tried["covered"] or
+               (abs(error) < OFF if SOAK else is_near(tried["predicted_per_s"]["value"], true)),
                f"{name}: it was predicted", tried)
 
 
