@@ -151,6 +151,10 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch);
 /* True when dsa has seen enough, or after driver_end(): for a reader that waits. */
 bool driver_stopped(const struct driver *driver);
 
+/* The batch that was asked for last does not come, as the data have ended: ends the window
+ * that is on, when devices have done what the program gave them, and drives no other. */
+void driver_data_ended(struct driver *driver);
+
 /* No batch and no window any more. From any thread. */
 void driver_end(struct driver *driver);
 

@@ -24,6 +24,9 @@ void record_counters(const struct driver *driver);
 /* The next batch is asked for: the step that was under way, if any, is over. */
 void record_step(struct driver *driver, uint64_t now);
 
+/* The step that was recorded last, of the window that is on, lasted until now. */
+void record_extend(const struct driver *driver, uint64_t now);
+
 /* in_step.c: true while dsa lives; checks that every now and then. */
 bool driver_led(struct driver *driver);
 

@@ -104,6 +104,15 @@ void record_step(struct driver *driver, uint64_t now)
 	store_step(driver, step);
 }
 
+void record_extend(const struct driver *driver, uint64_t now)
+{
+	const struct trace_window *window = driver->window;
+
+	if (window->step_records > 0)
+		driver->trace->steps[window->first_step + window->step_records - 1]
+			.end_ns = now;
+}
+
 bool driver_record_sample(struct driver *driver, uint32_t most,
 			  const struct trace_sample *sample)
 {

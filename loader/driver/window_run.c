@@ -65,6 +65,22 @@ void driver_end_window(struct driver *driver, uint64_t now)
 					    : TRACE_REFUSED);
 }
 
+void driver_data_ended(struct driver *driver)
+{
+	uint64_t now = atomic_load(&driver->trace->last_request_ns);
+
+	if (driver->measuring) {
+		driver_await_devices(driver);
+		if (driver->window->made.devices != TRACE_NO_DEVICES) {
+			now = clock_now();
+			record_extend(driver, now);
+		}
+	}
+	driver->stepping = false;
+	driver_end_window(driver, now);
+	driver_end(driver);
+}
+
 void driver_leave_window(struct driver *driver)
 {
 	if (driver->measuring && driver->window->made.devices != TRACE_NO_DEVICES)

@@ -239,7 +239,10 @@ static int local_next(struct batch_source *delivery, struct dsa_batch *batch,
 		return result;
 	if (local->windows != NULL && windows_request(local->windows) == 0)
 		return 0;
-	return local_take(local, batch, wait, err);
+	result = local_take(local, batch, wait, err);
+	if (result == 0 && local->windows != NULL)
+		driver_data_ended(windows_driver(local->windows));
+	return result;
 }
 
 struct ring_reader *local_pool_reader(const struct local *local)

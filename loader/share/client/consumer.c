@@ -372,6 +372,8 @@ static int consumer_next(struct batch_source *delivery, struct dsa_batch *batch,
 	if (result == 1 && consumer->driver != NULL)
 		driver_delivered(consumer->driver, batch->count, 0,
 				 wait->delivered_ns - asked);
+	else if (result == 0 && consumer->driver != NULL)
+		driver_data_ended(consumer->driver);
 	return result;
 }
 

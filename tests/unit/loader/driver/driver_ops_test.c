@@ -372,6 +372,44 @@ static void a_window_that_closes_with_busy_devices_is_refused(void **state)
 	assert_int_equal(window->cut, 0);
 }
 
+/* The last step lasts until they are done; no other window begins. */
+static void where_the_data_end_devices_are_waited_for(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+	const struct trace_step *last;
+
+	(void)state;
+	made_up.devices = TRACE_AWAITED;
+	window->length_ns = UINT64_MAX / 2;
+	while (window->steps < 3)
+		assert_true(step());
+	driven_ask(TRACE_REAL);
+	made_up.stills = 0;
+	driver_data_ended(&made_up.driver);
+	last = &driven.trace->steps[window->first_step + window->step_records - 1];
+	assert_int_equal(made_up.stills, 1);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->steps, 3);
+	assert_true(last->end_ns >= made_up.still_ns);
+	assert_int_equal(window->end.time_ns, last->end_ns);
+	assert_false(step());
+	assert_int_equal(driven.trace->window_now, 1);
+}
+
+/* Without any the window ends where the last batch was asked for. */
+static void where_the_data_end_without_devices_the_request_does(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+
+	(void)state;
+	window->length_ns = UINT64_MAX / 2;
+	while (window->steps < 3)
+		assert_true(step());
+	driver_data_ended(&made_up.driver);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->end.time_ns, driven.trace->last_request_ns);
+}
+
 /* The end of an epoch is known when the next one's first batch is asked for. */
 static void so_they_are_where_whole_epochs_end(void **state)
 {
@@ -537,6 +575,8 @@ int main(int argc, char **argv)
 		MADE_UP(devices_are_waited_for_at_both_ends),
 		MADE_UP(so_they_are_where_the_data_end_in_mid_window),
 		MADE_UP(a_window_that_closes_with_busy_devices_is_refused),
+		MADE_UP(where_the_data_end_devices_are_waited_for),
+		MADE_UP(where_the_data_end_without_devices_the_request_does),
 		MADE_UP(so_they_are_where_whole_epochs_end),
 		MADE_UP(jobs_in_step_wait_for_devices_once),
 		MADE_UP(an_observed_run_waits_for_no_device),
