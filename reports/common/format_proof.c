@@ -93,7 +93,9 @@ void format_disagreement(FILE *out, const struct profile *profile)
 			"known",
 			100 * wait);
 	else if (wait < 1 - profile->stalls[STAGE_COMPUTE].value)
-		fprintf(out, "trust the first, as the program also waits outside %s",
+		fprintf(out,
+			"trust the first, as steps also wait, or take longer, "
+			"outside %s",
 			profile_loader(profile) == LOADER_DSA ? "dsa_next()"
 							      : "its loader");
 	else

@@ -391,8 +391,7 @@ static void of_measurements_that_disagree_it_is_said_which_to_trust(void **state
 	set_second(&profile, 0, .1);
 	writes(format_disagreement, &profile,
 	       "the second measurement disagrees by 50.0 points; trust the first, as "
-	       "the "
-	       "program also waits outside dsa_next()");
+	       "steps also wait, or take longer, outside dsa_next()");
 	says(&profile, "Training waits for data 60.0% of its time: preparation "
 		       "limits.");
 	set_second(&profile, .8, .1);
