@@ -474,6 +474,7 @@ install: all
 		ln -sf '$(LIBDIR)/dsa/libdsa-net.so' $(at)$(PREFIX)/lib/dsa/libdsa-net.so
 	install -d $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 profiler/python/*.py $(at)$(PREFIX)/lib/dsa/python
+	-$(PYTHON) -m compileall -q -s '$(DESTDIR)' $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
 	install -D -m 644 loader/python/dsa.py $(at)$(PYTHONDIR)/dsa.py
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
@@ -523,6 +524,7 @@ wheel:
 	@mkdir -p $(DIST)
 	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(DIST)/stage) PREFIX=/dsa_prefix \
 		PYTHONDIR=/ DATADIR=/dsa-$(VERSION).data/data/share >/dev/null
+	@rm -rf $(DIST)/stage/dsa_prefix/lib/dsa/python/__pycache__
 	@$(PYTHON) packaging/wheel.py $(DIST)/stage $(VERSION) $(DIST)
 	@rm -rf $(DIST)/stage
 

@@ -2,7 +2,6 @@
 DataLoader is imported, then runs the sitecustomize that would have been found without
 this one."""
 
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
@@ -12,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = "torch.utils.data.dataloader"
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Has the hook told when the module has been imported."""
 
     def find_spec(self, name, path=None, target=None):

@@ -38,7 +38,7 @@ GROUP = "/sys/fs/cgroup/{}/dsa-bench"
 def call(*command, **environment):
     done = subprocess.run(command, check=False, text=True, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env={**os.environ, **environment})
+                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment})
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stderr}")
     return done.stdout
