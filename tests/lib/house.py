@@ -149,3 +149,12 @@ def middle_stalls(result):
         shares["prep"] = (times["cached"] - times["synthetic"]) / times["real"]
         shares["fetch"] = 1 - times["cached"] / times["real"]
     return shares
+
+
+def unsure(result, stage):
+    """How far beside the truth a share may be that others on the machine disturbed, as the
+    result itself tells: half of its interval. Nothing in the long form of a test."""
+    share = result["stalls"][stage]
+    if os.environ.get("SOAK") or "low" not in share:
+        return 0
+    return min(max(share["high"] - share["share"], share["share"] - share["low"]), .3)
