@@ -15,7 +15,7 @@
 #ifndef DSA_SOURCE_INDEX_CACHE_H
 #define DSA_SOURCE_INDEX_CACHE_H
 
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 
 #include <limits.h>
 #include <stdbool.h>

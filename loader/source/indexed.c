@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 struct indexed {
+	struct index index; /* first: see indexed.h */
 	int base;
-	struct index index;
 };
 
 void indexed_folder(const char *dataset, char folder[])
@@ -125,16 +125,16 @@ void indexed_close(void *state)
 
 uint32_t indexed_size(const void *state, uint32_t sample)
 {
-	const struct indexed *indexed = state;
+	const struct index *index = state;
 
-	return indexed->index.samples[sample].size;
+	return index->samples[sample].size;
 }
 
 uint32_t indexed_label(const void *state, uint32_t sample)
 {
-	const struct indexed *indexed = state;
+	const struct index *index = state;
 
-	return indexed->index.samples[sample].label;
+	return index->samples[sample].label;
 }
 
 void indexed_place(const void *state, uint32_t sample, char *buffer,
@@ -166,7 +166,7 @@ const char *indexed_part_name(const void *state, uint32_t sample, char *buffer,
 
 const char *indexed_class(const void *state, uint32_t label)
 {
-	const struct indexed *indexed = state;
+	const struct index *index = state;
 
-	return indexed->index.text + indexed->index.classes[label];
+	return index->text + index->classes[label];
 }

@@ -3,7 +3,7 @@
 #define DSA_SOURCE_INDEXED_H
 
 #include "loader/source/file_kind.h"
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 #include "loader/source/variant.h"
 
 /* What an index is built from. */
@@ -43,10 +43,12 @@ void *indexed_open(struct index_origin *origin, index_build build,
 	.place = indexed_place, .class = indexed_class
 
 void indexed_close(void *state);
-uint32_t indexed_size(const void *state, uint32_t sample);
-uint32_t indexed_label(const void *state, uint32_t sample);
 void indexed_place(const void *state, uint32_t sample, char *buffer,
 		   struct source_place *place);
+
+/* Of any state that begins with a struct index. */
+uint32_t indexed_size(const void *state, uint32_t sample);
+uint32_t indexed_label(const void *state, uint32_t sample);
 const char *indexed_class(const void *state, uint32_t label);
 
 /* Of a part: the shard and its name there. */

@@ -4,8 +4,8 @@
 #include "loader/base/io.h"
 #include "loader/base/name.h"
 #include "loader/base/thread_pool.h"
+#include "loader/source/index/labels.h"
 #include "loader/source/indexed.h"
-#include "loader/source/labels.h"
 
 #include <errno.h>
 #include <fcntl.h>

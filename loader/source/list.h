@@ -2,7 +2,7 @@
 #ifndef DSA_SOURCE_LIST_H
 #define DSA_SOURCE_LIST_H
 
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 
 /*
  * Makes an index, without sizes and with `stamp` of the list, out of a list's text:

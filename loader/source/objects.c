@@ -235,20 +235,6 @@ void objects_close(void *state)
 	free(objects);
 }
 
-uint32_t objects_size(const void *state, uint32_t sample)
-{
-	const struct objects *objects = state;
-
-	return objects->index.samples[sample].size;
-}
-
-uint32_t objects_label(const void *state, uint32_t sample)
-{
-	const struct objects *objects = state;
-
-	return objects->index.samples[sample].label;
-}
-
 void objects_place(const void *state, uint32_t sample, char *buffer,
 		   struct source_place *place)
 {
@@ -264,13 +250,6 @@ void objects_place(const void *state, uint32_t sample, char *buffer,
 		.etag = index_etag(index, sample),
 		.size = index->samples[sample].size,
 	};
-}
-
-const char *objects_class(const void *state, uint32_t label)
-{
-	const struct objects *objects = state;
-
-	return objects->index.text + objects->index.classes[label];
 }
 
 const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size)

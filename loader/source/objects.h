@@ -2,21 +2,19 @@
 #ifndef DSA_SOURCE_OBJECTS_H
 #define DSA_SOURCE_OBJECTS_H
 
-#include "loader/source/file_kind.h"
-#include "loader/source/index.h"
 #include "loader/source/index_cache.h"
+#include "loader/source/indexed.h"
 #include "loader/source/keys/keys.h"
-#include "loader/source/variant.h"
 
 struct net;
 struct net_get;
 
 /* The state of such a source. */
 struct objects {
+	struct index index; /* first: see indexed.h */
 	struct net_remote *remote;
 	char *prefix;    /* of all names in the index: "train/", "" */
 	char shown[160]; /* the data set, as errors name it */
-	struct index index;
 	struct index_cache cache;
 	struct net *net;   /* while it opens */
 	uint64_t requests; /* that this took */
@@ -50,16 +48,13 @@ int objects_of_keys(const struct keys *keys, const struct file_kind *kind,
 
 /* These are members of struct source_variant. */
 #define OBJECTS                                                                        \
-	.close = objects_close, .size = objects_size, .label = objects_label,          \
-	.place = objects_place, .class = objects_class, .name = objects_name,          \
+	.close = objects_close, .size = indexed_size, .label = indexed_label,          \
+	.place = objects_place, .class = indexed_class, .name = objects_name,          \
 	.outdated = objects_outdated
 
 void objects_close(void *state);
-uint32_t objects_size(const void *state, uint32_t sample);
-uint32_t objects_label(const void *state, uint32_t sample);
 void objects_place(const void *state, uint32_t sample, char *buffer,
 		   struct source_place *place);
-const char *objects_class(const void *state, uint32_t label);
 const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size);
 void objects_outdated(const void *state, uint32_t sample);
 

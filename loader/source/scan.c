@@ -1,5 +1,6 @@
 /* scan.c - lists a tree of folders by several threads. */
 #include "loader/source/scan.h"
+#include "loader/base/bytes/array.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/thread_pool.h"
@@ -89,22 +90,6 @@ void scan_free(struct scan_folder *folder)
 	free(folder);
 }
 
-/* items with room for `wanted` of `size` bytes, moved if need be; NULL: no memory. */
-static void *scan_grow(void *items, size_t *room, size_t wanted, size_t size)
-{
-	size_t more = *room < 16 ? 16 : *room;
-	void *moved;
-
-	if (wanted <= *room)
-		return items;
-	while (more < wanted)
-		more *= 2;
-	moved = realloc(items, more * size);
-	if (moved != NULL)
-		*room = more;
-	return moved;
-}
-
 static int no_memory(struct error *err)
 {
 	return error_sys(err, ENOMEM, "cannot index the data set");
@@ -124,15 +109,15 @@ static int scan_add_file(struct scan_folder *folder, const char *name, uint32_t 
 			 struct error *err)
 {
 	size_t length = strlen(name) + 1;
-	struct scan_file *files = scan_grow(folder->files, &folder->file_room,
-					    folder->file_count + 1ul, sizeof(*files));
+	struct scan_file *files = array_grow(folder->files, &folder->file_room,
+					     folder->file_count + 1ul, sizeof(*files));
 	char *text;
 
 	if (files == NULL)
 		return no_memory(err);
 	folder->files = files;
-	text = scan_grow(folder->text, &folder->text_room, folder->text_used + length,
-			 1);
+	text = array_grow(folder->text, &folder->text_room, folder->text_used + length,
+			  1);
 	if (text == NULL)
 		return no_memory(err);
 	folder->text = text;
@@ -147,8 +132,8 @@ static int scan_add_folder(struct scan_folder *folder, const char *name,
 			   struct error *err)
 {
 	struct scan_folder **folders =
-		scan_grow(folder->folders, &folder->folder_room,
-			  folder->folder_count + 1ul, sizeof(*folders));
+		array_grow(folder->folders, &folder->folder_room,
+			   folder->folder_count + 1ul, sizeof(*folders));
 
 	if (folders == NULL)
 		return no_memory(err);

@@ -10,7 +10,7 @@
 #define DSA_SOURCE_SCAN_H
 
 #include "loader/source/file_kind.h"
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 
 #include <stdbool.h>
 

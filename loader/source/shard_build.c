@@ -1,9 +1,10 @@
 /* shard_build.c - reads shards in several threads, and puts together what they hold. */
 #include "loader/source/shard_build.h"
+#include "loader/base/bytes/array.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/thread_pool.h"
-#include "loader/source/labels.h"
+#include "loader/source/index/labels.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,21 +30,6 @@ struct shard_work {
 
 /* ---- one shard ---- */
 
-static void *shard_grow(void *items, size_t *room, size_t wanted, size_t size)
-{
-	size_t more = *room < 256 ? 256 : *room;
-	void *moved;
-
-	if (wanted <= *room)
-		return items;
-	while (more < wanted)
-		more *= 2;
-	moved = realloc(items, more * size);
-	if (moved != NULL)
-		*room = more;
-	return moved;
-}
-
 /* Where the text is now; SHARD_NO_LABEL: there is no room for it. */
 static uint32_t shard_found_text(struct shard_found *found, const char *text)
 {
@@ -52,7 +38,7 @@ static uint32_t shard_found_text(struct shard_found *found, const char *text)
 	char *moved = NULL;
 
 	if (found->text_used + size < SHARD_NO_LABEL)
-		moved = shard_grow(found->text, &found->text_room,
+		moved = array_grow(found->text, &found->text_room,
 				   found->text_used + size, 1);
 	if (moved == NULL)
 		return SHARD_NO_LABEL;
@@ -65,7 +51,7 @@ static uint32_t shard_found_text(struct shard_found *found, const char *text)
 int shard_found_add(struct shard_found *found, const char *name, const char *label,
 		    const uint64_t place[2], struct error *err)
 {
-	struct shard_sample *samples = shard_grow(found->samples, &found->room,
+	struct shard_sample *samples = array_grow(found->samples, &found->room,
 						  found->count + 1ul, sizeof(*samples));
 	struct shard_sample sample = {
 		.offset = place[0],

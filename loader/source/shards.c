@@ -1,5 +1,6 @@
 /* shards.c - finds the shards of a data set. */
 #include "loader/source/shards.h"
+#include "loader/base/bytes/array.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
@@ -58,19 +59,14 @@ static bool shards_pattern_read(const char *name, struct shards_pattern *pattern
 
 static int shards_add(struct shards *shards, size_t *room, char *path)
 {
-	if (path == NULL)
-		return -ENOMEM;
-	if (shards->count == *room) {
-		size_t more = *room == 0 ? 16 : 2 * *room;
-		char **moved = realloc(shards->paths, more * sizeof(*moved));
+	char **moved =
+		array_grow(shards->paths, room, shards->count + 1, sizeof(*moved));
 
-		if (moved == NULL) {
-			free(path);
-			return -ENOMEM;
-		}
-		shards->paths = moved;
-		*room = more;
+	if (moved == NULL || path == NULL) {
+		free(path);
+		return -ENOMEM;
 	}
+	shards->paths = moved;
 	shards->paths[shards->count++] = path;
 	return 0;
 }

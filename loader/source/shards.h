@@ -5,7 +5,7 @@
 #ifndef DSA_SOURCE_SHARDS_H
 #define DSA_SOURCE_SHARDS_H
 
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 #include "loader/source/indexed.h"
 
 #include <limits.h>

@@ -5,7 +5,7 @@
  * The input is what follows the checksum, which is made good, or nothing but it would
  * ever be tested.
  */
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 
 #include <limits.h>
 #include <stdlib.h>

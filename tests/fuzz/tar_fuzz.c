@@ -8,9 +8,9 @@
 #include "loader/base/error.h"
 #include "loader/source/shard/tar_header.h"
 #include "loader/source/shard/tar_reader.h"
+#include "tests/lib/tar_bytes.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,18 +31,6 @@ static ssize_t memory_read(void *state, void *to, size_t size, uint64_t from)
 		got = memory->most;
 	memcpy(to, memory->bytes + from, got);
 	return (ssize_t)got;
-}
-
-static void make_good(unsigned char *block)
-{
-	unsigned sum = 0;
-	char text[8];
-
-	memset(block + 148, ' ', 8);
-	for (int i = 0; i < TAR_BLOCK; i++)
-		sum += block[i];
-	snprintf(text, sizeof(text), "%06o", sum);
-	memcpy(block + 148, text, 7);
 }
 
 static void read_all(struct tar_reader *reader, const struct memory *memory)
@@ -84,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(memory.bytes, data + 1, memory.size);
 	for (size_t at = 0; at + TAR_BLOCK <= memory.size; at += TAR_BLOCK)
 		if (memcmp(memory.bytes + at + 257, "ustar", 5) == 0)
-			make_good(memory.bytes + at);
+			tar_bytes_sum(memory.bytes + at);
 	if (tar_reader_init(&reader, &object) == 0) {
 		read_all(&reader, &memory);
 		tar_reader_fini(&reader);

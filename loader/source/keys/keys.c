@@ -1,39 +1,21 @@
 /* keys.c - sorts out which keys are samples, and of which class. */
 #include "loader/source/keys/keys.h"
+#include "loader/base/bytes/array.h"
 #include "loader/base/name.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The array with room for one more element of `size` bytes; NULL: it stays as it is. */
-static void *keys_grow(void *array, size_t count, size_t *room, size_t size)
-{
-	size_t wanted = *room * 2 + 64;
-	void *larger;
-
-	if (count < *room)
-		return array;
-	larger = realloc(array, wanted * size);
-	if (larger != NULL)
-		*room = wanted;
-	return larger;
-}
-
 /* Where the text lies then; SIZE_MAX: no memory. */
 static size_t keys_keep(struct keys *keys, const char *text, size_t length)
 {
 	size_t at = keys->used;
+	char *larger = array_grow(keys->text, &keys->text_room, at + length + 1, 1);
 
-	if (keys->text_room - at <= length) {
-		size_t room = keys->text_room * 2 + length + 4096;
-		char *larger = realloc(keys->text, room);
-
-		if (larger == NULL)
-			return SIZE_MAX;
-		keys->text = larger;
-		keys->text_room = room;
-	}
+	if (larger == NULL)
+		return SIZE_MAX;
+	keys->text = larger;
 	memcpy(keys->text + at, text, length);
 	keys->text[at + length] = '\0';
 	keys->used += length + 1;
@@ -67,8 +49,8 @@ static int keys_class(struct keys *keys, const char *name, size_t length,
 			goto found;
 	}
 	classes = keys->class_count < KEYS_NO_CLASS - 1
-			  ? keys_grow(keys->classes, keys->class_count,
-				      &keys->class_room, sizeof(*classes))
+			  ? array_grow(keys->classes, &keys->class_room,
+				       keys->class_count + 1, sizeof(*classes))
 			  : NULL;
 	if (classes == NULL)
 		return -ENOMEM;
@@ -89,8 +71,8 @@ static int keys_add_sample(struct keys *keys, const char *name, uint32_t class,
 		.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
 		.class = class,
 	};
-	struct keys_sample *samples =
-		keys_grow(keys->samples, keys->count, &keys->room, sizeof(*samples));
+	struct keys_sample *samples = array_grow(keys->samples, &keys->room,
+						 keys->count + 1, sizeof(*samples));
 
 	if (samples == NULL)
 		return -ENOMEM;

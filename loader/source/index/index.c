@@ -1,5 +1,5 @@
 /* index.c - builds, checks and reads the block of memory that is an index. */
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 #include "loader/base/error.h"
 
 #include <endian.h>

@@ -1,7 +1,7 @@
 /* labels.c - numbers the words that are labels. */
-#include "loader/source/labels.h"
+#include "loader/source/index/labels.h"
 #include "loader/base/number.h"
-#include "loader/source/index.h"
+#include "loader/source/index/index.h"
 
 #include <errno.h>
 #include <stdio.h>
