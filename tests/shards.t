@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Data sets in tar shards: written by Python's tarfile in each format, they give the same
-batches as the folders they were made from, by every engine, and are measured as these are.
-Speaks TAP."""
+batches as the folders they were made from, by every engine, from a bucket and a web server,
+too, and are measured as these are. Speaks TAP."""
 
 import hashlib
 import io
@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUILD, DSA, TRAIN, Scratch, Tap
+from s3_server import S3Server
 
 os.environ["DSA_LIBRARY"] = os.path.join(BUILD, "libdsa.so")
 for name in ("DSA_LOADER", "DSA_SESSION", "DSA_SHARE"):
@@ -110,6 +111,66 @@ def test_measured(tap, scratch):
            "shards are measured as folders are", done.stderr)
 
 
+def members_of(server):
+    """Ranges of requests that were for samples, or for the index."""
+    return [row for row in server.log() if row.method == "GET" and row.range != "-"]
+
+
+def test_bucket(tap, scratch, tree):
+    folder = scratch.folder("bucket")
+    for name in os.listdir(scratch.at("ustar-cls")):
+        os.link(scratch.at("ustar-cls", name), os.path.join(folder, name))
+    with S3Server(scratch, folder) as server:
+        os.environ["AWS_ENDPOINT_URL_S3"] = server.url
+        tap.ok(epoch("s3://bucket/") == tree, "shards in a bucket give the batches of the folder")
+        listings = [row for row in server.log() if "list-type" in row.target]
+        index = len(members_of(server)) - 2 * PICTURES
+        tap.ok(len(listings) == 1 and SHARDS <= index <= 4 * SHARDS and
+               len(server.log()) == 1 + index + 2 * PICTURES,
+               "by one listing, a few reads a shard and a range a sample", index)
+        before = len(server.log())
+        tap.ok(epoch("s3://bucket/") == tree and
+               len(server.log()) == before + 1 + 2 * PICTURES, "an index that was kept reads none")
+        with open(os.path.join(folder, "0.txt"), "w", encoding="ascii") as file:
+            file.writelines(["# shards\n", *(f"train-{i:03}.tar\n" for i in range(SHARDS))])
+        for name in ("other.jpg", "train-100.tar"):
+            os.link(os.path.join(folder, "train-001.tar"), os.path.join(folder, name))
+        tap.ok(epoch(f"s3://bucket/train-{{000..{SHARDS - 1:03}}}.tar") == tree, "so does a pattern")
+        tap.ok(epoch(server.url + "/bucket/0.txt") == tree, "so does a list on a web server")
+        before = len(server.log())
+        tap.ok(epoch(server.url + "/bucket/0.txt") == tree and
+               len(server.log()) == before + 1 + 2 * PICTURES, "which is kept, too")
+        tap.ok(epoch("s3://bucket/train-002.tar") == epoch(os.path.join(folder, "train-002.tar")),
+               "so does one shard")
+        os.unlink(os.path.join(folder, "train-001.tar"))
+        with open(os.path.join(folder, "a.tar.gz"), "wb") as file:
+            file.write(b"\x1f\x8b")
+        for name, says in (("a.tar.gz", "is compressed"), ("train-{000..003}.tar",
+                                                           "no shard 'train-001.tar'"),
+                           ("other.tar", "no shard")):
+            done = scratch.run(DSA, "dataset", "inspect", "s3://bucket/" + name,
+                               variables={"XDG_CACHE_HOME": scratch.folder("no-cache"),
+                                          "AWS_ENDPOINT_URL_S3": server.url})
+            tap.ok(done.returncode == 3 and says in done.stderr and done.stderr.count("\n") == 1,
+                   f"s3://bucket/{name} is refused in one line", done.stderr)
+
+
+def test_large(tap, scratch):
+    """Members that are passed over, and a shard that another takes the place of."""
+    big = os.urandom(2 << 20)
+    folder = scratch.folder("large")
+    write(os.path.join(folder, "x.tar"), "ustar",
+          [(f"{i}.{kind}", big if kind == "jpg" else b"1") for i in range(4)
+           for kind in ("jpg", "cls")])
+    with S3Server(scratch, folder) as server:
+        variables = {"AWS_ENDPOINT_URL_S3": server.url}
+        done = scratch.run(DSA, "dataset", "inspect", "--json", "s3://bucket/", variables=variables)
+        read = members_of(server)
+        tap.ok(json.loads(done.stdout or "{}").get("images") == 4 and
+               len([row for row in read if row.bytes < 1 << 20]) <= 6 and len(read) <= 10,
+               "large members are not read to index them", done.stderr, *read)
+
+
 def test_refused(tap, scratch):
     with open(scratch.at("ustar-cls", "train-001.tar"), "rb") as file:
         whole = file.read()
@@ -131,6 +192,8 @@ def main():
         test_batches(tap, scratch)
         test_inspect(tap, scratch)
         test_measured(tap, scratch)
+        test_bucket(tap, scratch, epoch(scratch.at("images")))
+        test_large(tap, scratch)
         test_refused(tap, scratch)
     tap.done()
 

@@ -126,6 +126,11 @@ static void net_slot_start(struct net_slot *slot)
 		.deadline = clock_now() + DEADLINE_S * UINT64_C(1000000000),
 		.done = net_slot_done,
 	};
+	if (place.part && place.size == 0) { /* there is no such range */
+		net_slot_fail(slot,
+			      error_set(&slot->get.error, EBADMSG, "it is empty"));
+		return;
+	}
 	if (place.size <= LIMIT_SAMPLE)
 		slot->blob =
 			blob_pool_take(reader->pool, place.size > 0 ? place.size : 1);

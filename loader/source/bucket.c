@@ -4,12 +4,16 @@
  * A listing comes in pages of keys in the order of their bytes, which is the order of
  * paths that a tree's samples have, and its rules hold here: see tree.c. Keys that don't
  * ascend would let a listing have no end, so they are refused.
+ *
+ * Shards in it are found as on disk: by the name of one, by a pattern, or below a prefix
+ * that has neither folders nor pictures beside them.
  */
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
-#include "loader/source/objects.h"
+#include "loader/source/objects_shards.h"
+#include "loader/source/tar.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +48,13 @@ static int bucket_query(const struct objects *objects, const char *token, unsign
 		query + used, MOST_QUERY - used,
 		"encoding-type=url&list-type=2&max-keys=%s&prefix=", end);
 	used = net_url_encode(query, MOST_QUERY, used, objects->prefix, 0);
+	if (objects->shards != NULL) {
+		char begin[NET_KEY];
+
+		snprintf(begin, sizeof(begin), "%.*s",
+			 (int)shards_common(objects->shards), objects->shards);
+		used = net_url_encode(query, MOST_QUERY, used, begin, 0);
+	}
 	return used < MOST_QUERY ? 0 : -ENAMETOOLONG;
 }
 
@@ -66,15 +77,30 @@ static int bucket_ask(struct objects *objects, const char *token, unsigned most,
 		       : result;
 }
 
+/* What a listing tells, sorted out twice. */
+struct bucket_keys {
+	struct keys files;
+	struct keys shards; /* archives in no folder count alone */
+};
+
 static int bucket_take(void *context, const char *key, size_t length, uint64_t size,
 		       const char *etag)
 {
-	return keys_add(context, key, length, size, etag);
+	struct bucket_keys *keys = context;
+	int result = keys_add(&keys->files, key, length, size, etag);
+
+	size_t prefix = strlen(keys->files.prefix);
+
+	if (result == 0 && length >= prefix && strchr(key + prefix, '/') == NULL)
+		result = keys_add(&keys->shards, key, length, size, etag);
+	return result;
 }
 
-static int bucket_pages(struct objects *objects, struct keys *keys, struct error *err)
+static int bucket_pages(struct objects *objects, struct bucket_keys *of,
+			struct error *err)
 {
-	struct net_page page = {.context = keys, .object = bucket_take};
+	struct net_page page = {.context = of, .object = bucket_take};
+	const struct keys *keys = &of->files;
 	unsigned char *body = malloc(PAGE_ROOM);
 	char token[sizeof(page.token)] = "";
 	unsigned empty = 0;
@@ -102,6 +128,8 @@ static int bucket_pages(struct objects *objects, struct keys *keys, struct error
 	free(body);
 	if (keys->error.code != 0)
 		*err = keys->error;
+	else if (of->shards.error.code != 0)
+		*err = of->shards.error;
 	return result;
 }
 
@@ -110,18 +138,41 @@ static bool bucket_is_sample(const void *kind, const char *name)
 	return file_kind_has(kind, name);
 }
 
+static bool bucket_is_shard(const void *none, const char *name)
+{
+	(void)none;
+	return tar_any(name);
+}
+
+/* As shards_claim() has it of a folder. */
+static bool bucket_has_shards(const struct objects *objects,
+			      const struct bucket_keys *keys)
+{
+	return objects->shards != NULL ||
+	       (keys->shards.count > 0 && keys->files.count == 0 &&
+		keys->files.class_count == 0);
+}
+
 static int bucket_list(struct objects *objects, const struct source_config *config,
 		       struct error *err)
 {
 	const struct file_kind *kind = file_kind_of(config->prep);
-	struct keys keys = {.prefix = objects->prefix,
-			    .is_sample = bucket_is_sample,
-			    .context = kind};
+	struct bucket_keys keys = {
+		.files = {.prefix = objects->prefix,
+			  .is_sample = bucket_is_sample,
+			  .context = kind},
+		.shards = {.prefix = objects->prefix, .is_sample = bucket_is_shard},
+	};
 	int result = bucket_pages(objects, &keys, err);
 
 	if (result == 0)
-		result = objects_of_keys(&keys, kind, &objects->index, err);
-	keys_fini(&keys);
+		result = bucket_has_shards(objects, &keys)
+				 ? objects_shards_of_keys(objects, &keys.shards, config,
+							  err)
+				 : objects_of_keys(&keys.files, kind, &objects->index,
+						   err);
+	keys_fini(&keys.files);
+	keys_fini(&keys.shards);
 	return result;
 }
 
@@ -147,19 +198,30 @@ static bool bucket_claims(const char *dataset, const struct stat *status,
 	return strncmp(dataset, scheme, sizeof(scheme) - 1) == 0;
 }
 
-/* "bucket/a/b", "bucket/a/b/": the bucket's name and "a/b/". NULL: no memory. */
-static char *bucket_split(const char *place, char *bucket, size_t size)
+/* "bucket/a/b", "bucket/a/b/": the bucket's name and "a/b/"; "bucket/a/b.tar": "a/" and
+ * "b.tar". The prefix is NULL without memory. */
+static void bucket_split(const char *place, char *bucket, size_t size,
+			 struct objects_where *where)
 {
 	size_t length = strcspn(place, "/");
 	const char *prefix = place + length + strspn(place + length, "/");
-	char *made;
+	const char *slash = strrchr(prefix, '/');
+	const char *leaf = slash != NULL ? slash + 1 : prefix;
+	bool shards = tar_any(leaf);
+	bool whole = *leaf == '\0' || shards;
 
 	snprintf(bucket, size, "%.*s", (int)length, place);
-	if (asprintf(&made, "%s%s", prefix,
-		     *prefix != '\0' && prefix[strlen(prefix) - 1] != '/' ? "/" : "") <
-	    0)
-		return NULL;
-	return made;
+	if (asprintf(&where->prefix, "%.*s%s",
+		     (int)(shards ? (size_t)(leaf - prefix) : strlen(prefix)), prefix,
+		     whole ? "" : "/") < 0)
+		where->prefix = NULL;
+	if (!shards || where->prefix == NULL)
+		return;
+	where->shards = strdup(leaf);
+	if (where->shards != NULL)
+		return;
+	free(where->prefix);
+	where->prefix = NULL;
 }
 
 static void *bucket_open(const char *dataset, const struct source_config *config,
@@ -167,13 +229,14 @@ static void *bucket_open(const char *dataset, const struct source_config *config
 {
 	static const struct objects_how how = {bucket_list, bucket_check};
 	char bucket[NAME_SHOWN * 3];
-	char *prefix =
-		bucket_split(dataset + sizeof(scheme) - 1, bucket, sizeof(bucket));
-	struct net_remote *remote = net_remote_bucket(bucket, err);
+	struct objects_where where = {0};
 
-	if (remote != NULL)
-		return objects_open(dataset, remote, prefix, &how, config, facts, err);
-	free(prefix);
+	bucket_split(dataset + sizeof(scheme) - 1, bucket, sizeof(bucket), &where);
+	where.remote = net_remote_bucket(bucket, err);
+	if (where.remote != NULL)
+		return objects_open(dataset, &where, &how, config, facts, err);
+	free(where.prefix);
+	free(where.shards);
 	return NULL;
 }
 

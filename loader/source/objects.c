@@ -78,8 +78,10 @@ static int objects_index(struct objects *objects, const struct objects_how *how,
 	char place[PATH_MAX];
 	int result;
 
-	snprintf(place, sizeof(place), "%s %s %s", net_remote_url(objects->remote),
-		 objects->prefix, file_kind_of(config->prep)->prep);
+	snprintf(place, sizeof(place), "%s %s %s%s%s", net_remote_url(objects->remote),
+		 objects->prefix, file_kind_of(config->prep)->prep,
+		 objects->shards != NULL ? " " : "",
+		 objects->shards != NULL ? objects->shards : "");
 	index_cache_open_remote(&objects->cache, config->index_dir, place);
 	result = config->relist ? 0 : objects_kept(objects, how, err);
 	return result != 0 ? result : objects_list(objects, how, config, err);
@@ -102,7 +104,7 @@ static void objects_facts(const struct objects *objects, struct source_facts *fa
 	};
 }
 
-void *objects_open(const char *dataset, struct net_remote *remote, char *prefix,
+void *objects_open(const char *dataset, const struct objects_where *where,
 		   const struct objects_how *how, const struct source_config *config,
 		   struct source_facts *facts, struct error *err)
 {
@@ -110,15 +112,17 @@ void *objects_open(const char *dataset, struct net_remote *remote, char *prefix,
 	struct objects *objects = calloc(1, sizeof(*objects));
 	int result = -1;
 
-	if (objects == NULL || prefix == NULL) {
+	if (objects == NULL || where->prefix == NULL) {
 		error_sys(err, ENOMEM, "cannot open the data set");
-		net_remote_close(remote);
-		free(prefix);
+		net_remote_close(where->remote);
+		free(where->prefix);
+		free(where->shards);
 		free(objects);
 		return NULL;
 	}
-	objects->remote = remote;
-	objects->prefix = prefix;
+	objects->remote = where->remote;
+	objects->prefix = where->prefix;
+	objects->shards = where->shards;
 	name_escape(dataset, objects->shown, sizeof(objects->shown));
 	if (config->prep != NULL && strcmp(config->prep, "tokens") == 0)
 		error_set(err, ENOTSUP, "tokens are read from this machine alone");
@@ -161,6 +165,11 @@ static struct objects_rank *objects_rank(const struct keys *keys)
 	return ranks;
 }
 
+static uint32_t objects_bytes(uint64_t size)
+{
+	return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+}
+
 static void objects_fill(const struct keys *keys, bool classes, const uint32_t *labels,
 			 struct index *index)
 {
@@ -169,7 +178,7 @@ static void objects_fill(const struct keys *keys, bool classes, const uint32_t *
 	index_add_folder(index, "", &stamp);
 	for (size_t i = 0; i < keys->count; i++) {
 		const struct keys_sample *sample = &keys->samples[i];
-		struct index_sample added = {.size = sample->size};
+		struct index_sample added = {.size = objects_bytes(sample->size)};
 
 		if (classes && sample->class == KEYS_NO_CLASS)
 			continue;
@@ -232,6 +241,7 @@ void objects_close(void *state)
 	index_free(&objects->index);
 	net_remote_close(objects->remote);
 	free(objects->prefix);
+	free(objects->shards);
 	free(objects);
 }
 
@@ -240,24 +250,28 @@ void objects_place(const void *state, uint32_t sample, char *buffer,
 {
 	const struct objects *objects = state;
 	const struct index *index = &objects->index;
+	const struct index_sample *at = &index->samples[sample];
+	bool part = index->head->offsets > 0;
 
 	snprintf(buffer, PATH_MAX, "%s%s", objects->prefix,
-		 index->text + index->samples[sample].name);
+		 index->text + (part ? index->folders[at->folder].path : at->name));
 	*place = (struct source_place){
 		.dir = -1,
 		.remote = objects->remote,
 		.object = buffer,
 		.etag = index_etag(index, sample),
-		.size = index->samples[sample].size,
+		.offset = part ? index->offsets[sample] : 0,
+		.size = at->size,
+		.part = part,
 	};
 }
 
 const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size)
 {
 	const struct objects *objects = state;
-	const struct index *index = &objects->index;
+	char path[PATH_MAX];
 
-	return name_escape(index->text + index->samples[sample].name, buffer, size);
+	return name_escape(index_path(&objects->index, sample, path), buffer, size);
 }
 
 void objects_outdated(const void *state, uint32_t sample)

@@ -13,7 +13,8 @@ struct net_get;
 struct objects {
 	struct index index; /* first: see indexed.h */
 	struct net_remote *remote;
-	char *prefix;    /* of all names in the index: "train/", "" */
+	char *prefix; /* of all names in the index: "train/", "" */
+	char *shards; /* the name or pattern of shards below it; NULL: what is there */
 	char shown[160]; /* the data set, as errors name it */
 	struct index_cache cache;
 	struct net *net;   /* while it opens */
@@ -22,7 +23,7 @@ struct objects {
 };
 
 /*
- * Takes remote and prefix, also when it fails: then NULL. `list` asks for all of it and
+ * Takes remote, prefix and shards, also when it fails: then NULL. `list` asks for all of it and
  * makes the index; `check` asks once, whether *index, which was kept, may be used: 0, 1
  * (no longer), or -errno.
  */
@@ -32,7 +33,13 @@ struct objects_how {
 	int (*check)(struct objects *objects, struct error *err);
 };
 
-void *objects_open(const char *dataset, struct net_remote *remote, char *prefix,
+struct objects_where {
+	struct net_remote *remote;
+	char *prefix; /* NULL: there was no memory for it */
+	char *shards; /* as in struct objects */
+};
+
+void *objects_open(const char *dataset, const struct objects_where *where,
 		   const struct objects_how *how, const struct source_config *config,
 		   struct source_facts *facts, struct error *err);
 

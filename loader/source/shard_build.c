@@ -93,20 +93,30 @@ static int shard_read_open(const struct shard_work *work, int fd,
 	return work->kind->read(&object, found, err);
 }
 
-static int shard_read(const struct shard_work *work, uint32_t number, struct error *err)
+static int shard_read_file(const struct shard_work *work, const char *path,
+			   struct shard_found *found, struct error *err)
 {
-	const char *path = work->shards->paths[number];
 	int fd = openat(work->origin->base, path,
 			O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char shown[NAME_SHOWN];
 	int result;
 
-	if (fd < 0) {
-		result = error_sys(err, errno, "cannot be opened");
-	} else {
-		result = shard_read_open(work, fd, &work->found[number], err);
-		close(fd);
-	}
+	if (fd < 0)
+		return error_sys(err, errno, "cannot be opened");
+	result = shard_read_open(work, fd, found, err);
+	close(fd);
+	return result;
+}
+
+static int shard_read(const struct shard_work *work, uint32_t number, struct error *err)
+{
+	const struct shards_elsewhere *elsewhere = work->shards->elsewhere;
+	const char *path = work->shards->paths[number];
+	struct shard_found *found = &work->found[number];
+	char shown[NAME_SHOWN];
+	int result = elsewhere != NULL ? elsewhere->read(elsewhere->context, number,
+							 work->kind, found, err)
+				       : shard_read_file(work, path, found, err);
+
 	if (result < 0)
 		error_within(err, result, "the shard '%s'",
 			     shards_shown(work->origin, path, shown, sizeof(shown)));
@@ -265,6 +275,8 @@ static int shard_number_labels(const struct shard_work *work, struct labels *lab
 static void shard_plan(const struct shard_work *work, const struct labels *labels,
 		       struct index_plan *plan)
 {
+	const struct shards_elsewhere *elsewhere = work->shards->elsewhere;
+
 	*plan = (struct index_plan){
 		.folders = work->shards->count + work->shards->folder,
 		.classes = labels->classes,
@@ -274,24 +286,38 @@ static void shard_plan(const struct shard_work *work, const struct labels *label
 	for (size_t i = 0; i < work->shards->count; i++) {
 		plan->samples += work->found[i].count;
 		plan->text += work->found[i].names + strlen(work->shards->paths[i]) + 1;
+		if (elsewhere != NULL)
+			plan->text +=
+				strlen(elsewhere->etag(elsewhere->context, i)) + 1;
 	}
+}
+
+/* Of the folder; of what is none, nothing. */
+static int shard_stamp(const struct shard_work *work, struct index_stamp *stamp,
+		       struct error *err)
+{
+	struct stat status;
+
+	*stamp = (struct index_stamp){0};
+	if (!work->shards->folder || work->shards->elsewhere != NULL)
+		return 0;
+	if (fstat(work->origin->dataset_fd, &status) < 0)
+		return error_sys(err, errno, "cannot read the folder of shards");
+	index_stamp_set(stamp, &status);
+	return 0;
 }
 
 static int shard_fill(const struct shard_work *work, const struct labels *labels,
 		      struct index *index, struct error *err)
 {
+	const struct shards_elsewhere *elsewhere = work->shards->elsewhere;
 	struct index_plan plan;
-	struct index_stamp stamp = {0};
-	struct stat status;
-	int result;
+	struct index_stamp stamp;
+	int result = shard_stamp(work, &stamp, err);
 
+	if (result < 0)
+		return result;
 	shard_plan(work, labels, &plan);
-	if (work->shards->folder) {
-		if (fstat(work->origin->dataset_fd, &status) < 0)
-			return error_sys(err, errno,
-					 "cannot read the folder of shards");
-		index_stamp_set(&stamp, &status);
-	}
 	result = index_new(index, &plan, err);
 	if (result < 0)
 		return result;
@@ -304,6 +330,8 @@ static int shard_fill(const struct shard_work *work, const struct labels *labels
 		uint32_t folder =
 			index_add_folder(index, work->shards->paths[i], &found->stamp);
 
+		if (elsewhere != NULL)
+			index_add_etag(index, elsewhere->etag(elsewhere->context, i));
 		index->head->ignored += found->ignored;
 		for (uint32_t j = 0; j < found->count; j++) {
 			const struct index_sample sample = {

@@ -23,7 +23,7 @@ struct shard_found {
 	size_t room;
 	uint32_t count, labelled;
 	uint64_t ignored;
-	struct index_stamp stamp;
+	struct index_stamp stamp; /* of a file */
 };
 
 #define SHARD_NO_LABEL UINT32_MAX

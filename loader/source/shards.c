@@ -163,6 +163,14 @@ void shards_origin(const char *dataset, char *buffer, struct index_origin *origi
 	origin->own_path = origin->base_path;
 }
 
+size_t shards_common(const char *name)
+{
+	struct shards_pattern pattern;
+
+	return shards_pattern_read(name, &pattern) ? (size_t)pattern.head_size
+						   : strlen(name);
+}
+
 static int shards_of_pattern(const char *dataset, const struct shards_pattern *pattern,
 			     struct shards *shards, struct error *err)
 {
@@ -176,6 +184,20 @@ static int shards_of_pattern(const char *dataset, const struct shards_pattern *p
 			 "last number, of at most 1048576 shards",
 			 name_escape(dataset, shown, sizeof(shown)),
 			 pattern->last < pattern->first ? "down" : "too many shards");
+}
+
+int shards_of_name(const char *name, struct shards *shards, struct error *err)
+{
+	struct shards_pattern pattern;
+	size_t room = 0;
+	int result;
+
+	if (shards_pattern_read(name, &pattern))
+		result = shards_of_pattern(name, &pattern, shards, err);
+	else
+		result = shards_add(shards, &room, strdup(name));
+	return result == -ENOMEM ? error_sys(err, ENOMEM, "cannot list the shards")
+				 : result;
 }
 
 int shards_list(const struct index_origin *origin, shards_named named,

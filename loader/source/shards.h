@@ -1,6 +1,7 @@
 /*
  * shards.h - the files that a data set of shards is: one, those of a folder in the order
- * of their names, or those that a pattern counts: "train-{000..127}.tar".
+ * of their names, or those that a pattern counts: "train-{000..127}.tar". Those of a
+ * server are found in objects_shards.c.
  */
 #ifndef DSA_SOURCE_SHARDS_H
 #define DSA_SOURCE_SHARDS_H
@@ -23,8 +24,21 @@ typedef bool (*shards_named)(const char *name);
 bool shards_claim(const char *dataset, const struct stat *status,
 		  const struct source_config *config, shards_named named);
 
+struct shard_found;
+struct shard_kind;
+
+/* What reads shards that are no files. */
+struct shards_elsewhere {
+	void *context;
+	/* As kind->read(), of the shard with this number. Any thread. */
+	int (*read)(void *context, size_t number, const struct shard_kind *kind,
+		    struct shard_found *found, struct error *err);
+	const char *(*etag)(const void *context, size_t number);
+};
+
 struct shards {
-	char **paths; /* relative to origin.base_path */
+	const struct shards_elsewhere *elsewhere; /* NULL: files */
+	char **paths;                             /* relative to origin.base_path */
 	size_t count;
 	uint64_t ignored; /* other files of the folder */
 	bool folder;      /* the data set is one, and its stamp counts */
@@ -37,6 +51,12 @@ void shards_origin(const char *dataset, char *buffer, struct index_origin *origi
 int shards_list(const struct index_origin *origin, shards_named named,
 		struct shards *shards, struct error *err);
 void shards_free(struct shards *shards);
+
+/* Those that a name without folders counts or is; as shards_list(). */
+int shards_of_name(const char *name, struct shards *shards, struct error *err);
+
+/* Where in the name the shards that it counts begin to differ: the bytes before. */
+size_t shards_common(const char *name);
 
 /* "cannot read the shard 'NAME'" and the like: what shards_shown() gives. */
 const char *shards_shown(const struct index_origin *origin, const char *path,

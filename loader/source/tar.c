@@ -5,6 +5,7 @@
  * A key is a name up to the first dot behind its last '/'; members with one key follow
  * each other. Names are never opened, so it does not matter where they would lead.
  */
+#include "loader/source/tar.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/source/file_kind.h"
@@ -49,7 +50,7 @@ static bool tar_compressed(const char *name)
 	return tar_ends(name, endings);
 }
 
-static bool tar_any(const char *name)
+bool tar_any(const char *name)
 {
 	return tar_plain(name) || tar_compressed(name);
 }
@@ -229,32 +230,42 @@ static int tar_read(const struct shard_object *object, struct shard_found *found
 
 /* ---- the data set ---- */
 
-static int tar_refuse_compressed(const struct index_origin *origin, struct error *err)
+const struct shard_kind shard_tar = {
+	.named = tar_plain,
+	.read = tar_read,
+	.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
+};
+
+int tar_refuse_compressed(const char *dataset, struct error *err)
 {
 	char shown[NAME_SHOWN];
 
 	return error_set(err, ENOTSUP,
 			 "'%s' is compressed, so samples can't be read from the middle "
 			 "of it: unpack it first",
-			 name_escape(origin->dataset, shown, sizeof(shown)));
+			 name_escape(dataset, shown, sizeof(shown)));
+}
+
+int tar_refuse_prep(const char *prep, struct error *err)
+{
+	if (file_kind_of(prep) == file_kind_of(NULL))
+		return 0;
+	return error_set(err, EINVAL,
+			 "tar shards hold pictures: name a folder or file for prep=%s",
+			 prep);
 }
 
 static int tar_build(const struct index_origin *origin, struct index *index,
 		     struct error *err)
 {
-	static const struct shard_kind kind = {
-		.named = tar_plain,
-		.read = tar_read,
-		.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
-	};
 	struct shards shards;
 	int result = shards_list(origin, tar_plain, &shards, err);
 
 	if (result == 0 &&
 	    (shards.count == 0 || (!shards.folder && !tar_plain(shards.paths[0]))))
-		result = tar_refuse_compressed(origin, err);
+		result = tar_refuse_compressed(origin->dataset, err);
 	if (result == 0)
-		result = shard_build(origin, &kind, &shards, index, err);
+		result = shard_build(origin, &shard_tar, &shards, index, err);
 	shards_free(&shards);
 	return result;
 }
@@ -271,12 +282,8 @@ static void *tar_open(const char *dataset, const struct source_config *config,
 	struct index_origin origin = {0};
 	char folder[PATH_MAX];
 
-	if (file_kind_of(config->prep) != file_kind_of(NULL))
-		return error_null(
-			error_set(err, EINVAL,
-				  "tar shards hold pictures: name a folder or "
-				  "file for prep=%s",
-				  config->prep));
+	if (tar_refuse_prep(config->prep, err) < 0)
+		return NULL;
 	shards_origin(dataset, folder, &origin);
 	return indexed_open(&origin, tar_build, config, facts, err);
 }

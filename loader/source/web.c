@@ -3,13 +3,16 @@
  *
  * The list is as list.c has it. Its server tells sizes and ETags, by one HEAD for each
  * sample, and the ETag of the list itself, by which one that was kept is known again.
+ *
+ * A list whose first line is the name of a tar archive, and no label, is one of shards.
  */
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
 #include "loader/source/list.h"
-#include "loader/source/objects.h"
+#include "loader/source/objects_shards.h"
+#include "loader/source/tar.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -71,8 +74,8 @@ struct web_head {
 struct web_sizes {
 	struct objects *objects;
 	const struct index *list; /* without sizes */
-	uint32_t *sizes;
-	char **etags;
+	uint64_t *sizes;
+	char **etags; /* NULL: not there */
 	uint32_t next, reached;
 	unsigned out;
 	int code;                    /* that ends it */
@@ -106,13 +109,11 @@ static void web_head_done(struct net_get *get, int result)
 {
 	struct web_head *head = (struct web_head *)get;
 	struct web_sizes *sizes = get->context;
-	uint64_t length = get->length < UINT32_MAX ? get->length : 0;
-
 	sizes->out--;
 	sizes->objects->requests += 1 + get->retries;
 	if (result == 0) {
 		sizes->reached++;
-		sizes->sizes[head->sample] = (uint32_t)length;
+		sizes->sizes[head->sample] = get->length < UINT64_MAX ? get->length : 0;
 		sizes->etags[head->sample] = strdup(get->found_etag);
 		if (sizes->etags[head->sample] == NULL)
 			sizes->code =
@@ -174,8 +175,11 @@ static int web_fill(const struct web_sizes *sizes, const struct index_stamp *sta
 	for (uint32_t i = 0; i < head->classes; i++)
 		index_add_class(index, list->text + list->classes[i]);
 	for (uint32_t i = 0; i < head->samples; i++) {
-		const struct index_sample sample = {.size = sizes->sizes[i],
-						    .label = list->samples[i].label};
+		const struct index_sample sample = {
+			.size = sizes->sizes[i] < UINT32_MAX ? (uint32_t)sizes->sizes[i]
+							     : 0,
+			.label = list->samples[i].label,
+		};
 
 		index_add_sample(index, list->text + list->samples[i].name, &sample);
 		index_add_etag(index, sizes->etags[i] != NULL ? sizes->etags[i] : "");
@@ -183,8 +187,42 @@ static int web_fill(const struct web_sizes *sizes, const struct index_stamp *sta
 	return 0;
 }
 
+/* Every one must be there. */
+static int web_fill_shards(const struct web_sizes *sizes,
+			   const struct index_stamp *stamp,
+			   const struct source_config *config, struct error *err)
+{
+	struct objects *objects = sizes->objects;
+	const struct index *list = sizes->list;
+	uint32_t count = list->head->samples;
+	struct objects_shard *shards = calloc(count, sizeof(*shards));
+	int result = 0;
+
+	if (shards == NULL)
+		return error_sys(err, ENOMEM, "cannot index the shards");
+	if (sizes->reached < count)
+		result = error_set(
+			err, sizes->missing.code, "%u of %u shards can't be had: %s",
+			count - sizes->reached, count, sizes->missing.message);
+	for (uint32_t i = 0; i < count; i++)
+		shards[i] = (struct objects_shard){
+			.name = list->text + list->samples[i].name,
+			.etag = sizes->etags[i],
+			.size = sizes->sizes[i],
+		};
+	objects->prefix[0] = '\0'; /* the list is read */
+	if (result == 0)
+		result = objects_shards_index(objects, shards, count, 0, config, err);
+	if (result == 0)
+		objects->index.folders[0].stamp = *stamp;
+	free(shards);
+	return result;
+}
+
+/* config: of shards; NULL: of samples. */
 static int web_index(struct objects *objects, const struct index *list,
-		     const struct index_stamp *stamp, struct error *err)
+		     const struct index_stamp *stamp,
+		     const struct source_config *config, struct error *err)
 {
 	uint32_t count = list->head->samples;
 	struct web_sizes *sizes = calloc(1, sizeof(*sizes));
@@ -201,7 +239,8 @@ static int web_index(struct objects *objects, const struct index *list,
 	else
 		error_sys(err, ENOMEM, "cannot index it");
 	if (result == 0)
-		result = web_fill(sizes, stamp, &objects->index, err);
+		result = config != NULL ? web_fill_shards(sizes, stamp, config, err)
+					: web_fill(sizes, stamp, &objects->index, err);
 	for (uint32_t i = 0; sizes->etags != NULL && i < count; i++)
 		free(sizes->etags[i]);
 	free(sizes->etags);
@@ -237,22 +276,80 @@ static int web_read(struct objects *objects, char **text, size_t *size,
 	return result;
 }
 
+/* Calls a line an archive, without the blanks at its end. */
+static bool web_is_shard(const char *line, size_t size)
+{
+	char name[PATH_MAX];
+
+	while (size > 0 && strchr(" \t\r", line[size - 1]) != NULL)
+		size--;
+	if (size >= sizeof(name) || memchr(line, '\0', size) != NULL)
+		return false;
+	memcpy(name, line, size);
+	name[size] = '\0';
+	return name[0] != '#' && tar_any(name);
+}
+
+/* If the list is one of shards, gives each the label "0", as list_parse() wants one: in a
+ * text of its own, which takes the place of *text. 1, 0 or -ENOMEM. */
+static int web_label_shards(char **text, size_t *size)
+{
+	const char *end = *text + *size;
+	char *longer = malloc(*size * 2 + 4), *to = longer;
+	bool shards = false;
+
+	if (longer == NULL)
+		return -ENOMEM;
+	if (memchr(*text, '\0', *size) != NULL) /* list_parse() says so */
+		end = *text;
+	for (const char *line = *text; line < end;) {
+		size_t length = strcspn(line, "\n");
+
+		memcpy(to, line, length);
+		to += length;
+		if (web_is_shard(line, length)) {
+			shards = true;
+			*to++ = ' ';
+			*to++ = '0';
+		} else if (!shards && line[strspn(line, " \t\r")] != '\n' &&
+			   *line != '#') {
+			break;
+		}
+		*to++ = '\n';
+		line += length + 1;
+	}
+	*to = '\0';
+	if (!shards) {
+		free(longer);
+		return 0;
+	}
+	free(*text);
+	*text = longer;
+	*size = (size_t)(to - longer);
+	return 1;
+}
+
 static int web_list(struct objects *objects, const struct source_config *config,
 		    struct error *err)
 {
 	struct index_stamp stamp = {0};
 	struct index list = {0};
 	char *text = NULL;
+	bool shards = false;
 	size_t size;
 	int result = web_read(objects, &text, &size, &stamp, err);
 
-	(void)config;
-	if (result == 0)
+	if (result == 0 && text != NULL)
+		result = web_label_shards(&text, &size);
+	if (result == -ENOMEM && text != NULL)
+		error_sys(err, ENOMEM, "cannot read the list");
+	shards = result > 0;
+	if (result >= 0)
 		result = list_parse(text, size, web_list_name(objects), &stamp, &list,
 				    err);
 	free(text);
 	if (result == 0)
-		result = web_index(objects, &list, &stamp, err);
+		result = web_index(objects, &list, &stamp, shards ? config : NULL, err);
 	index_free(&list);
 	return result;
 }
@@ -270,14 +367,20 @@ static void *web_open(const char *dataset, const struct source_config *config,
 		      struct source_facts *facts, struct error *err)
 {
 	static const struct objects_how how = {web_list, web_check};
-	struct net_remote *remote = net_remote_web(dataset, err);
+	struct objects_where where = {.remote = net_remote_web(dataset, err)};
 	struct objects *objects;
-	char *name;
 
-	if (remote == NULL)
+	if (where.remote == NULL)
 		return NULL;
-	name = strdup(strrchr(dataset, '/') + 1);
-	objects = objects_open(dataset, remote, name, &how, config, facts, err);
+	if (tar_any(dataset)) {
+		net_remote_close(where.remote);
+		return error_null(error_set(
+			err, EINVAL,
+			"shards on a web server need a list: give the URL of a file "
+			"with the name of one in each line"));
+	}
+	where.prefix = strdup(strrchr(dataset, '/') + 1);
+	objects = objects_open(dataset, &where, &how, config, facts, err);
 	if (objects != NULL)
 		objects->prefix[0] = '\0'; /* paths start at the folder */
 	return objects;

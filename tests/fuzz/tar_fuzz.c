@@ -62,7 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.most = size > 0 ? 1 + 64u * data[0] : 1,
 	};
 	struct shard_object object = {
-		.state = &memory, .size = memory.size, .read = memory_read};
+		.state = &memory,
+		.size = memory.size,
+		.gap = 64 << 10,
+		.least = 4 << 10,
+		.read = memory_read,
+	};
 	struct tar_reader reader;
 
 	memory.bytes = malloc(memory.size + 1);

@@ -113,7 +113,10 @@ void index_add_etag(struct index *index, const char *etag)
 
 const char *index_etag(const struct index *index, uint32_t sample)
 {
-	const char *name = index->text + index->samples[sample].name;
+	const struct index_sample *at = &index->samples[sample];
+	const char *name =
+		index->text +
+		(index->head->offsets > 0 ? index->folders[at->folder].path : at->name);
 
 	return name + strlen(name) + 1;
 }

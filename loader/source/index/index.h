@@ -85,11 +85,12 @@ void index_add_sample(struct index *index, const char *name,
 void index_add_offset(struct index *index, uint64_t offset);
 void index_add_class(struct index *index, const char *name);
 
-/* Of the sample added last, of a bucket's index: its text must come before any other. */
+/* Of the sample or shard added last, of a server's index: its text must come before any
+ * other. */
 void index_add_etag(struct index *index, const char *etag);
 const char *index_etag(const struct index *index, uint32_t sample);
 
-/* True if each sample of an index that was adopted has one. */
+/* True if each sample or shard of an index that was adopted has one. */
 bool index_has_etags(const struct index *index);
 
 /* Sets bytes, digest and checksum of a filled index. */

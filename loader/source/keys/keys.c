@@ -67,10 +67,7 @@ found:
 static int keys_add_sample(struct keys *keys, const char *name, uint32_t class,
 			   uint64_t size, const char *etag)
 {
-	struct keys_sample sample = {
-		.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
-		.class = class,
-	};
+	struct keys_sample sample = {.size = size, .class = class};
 	struct keys_sample *samples = array_grow(keys->samples, &keys->room,
 						 keys->count + 1, sizeof(*samples));
 

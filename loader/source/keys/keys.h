@@ -20,8 +20,8 @@ struct keys {
 
 	struct keys_sample {
 		size_t name, etag; /* where they begin in the text */
-		uint32_t size,
-			class; /* class: in the order of the keys; KEYS_NO_CLASS */
+		uint64_t size;
+		uint32_t class; /* in the order of the keys; KEYS_NO_CLASS */
 	} * samples;
 	size_t count, room;
 	uint64_t plain;  /* samples in no folder */

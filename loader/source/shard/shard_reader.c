@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of files: what a disk reads while it would look for another place. */
+enum { FILE_GAP = 64 << 10, FILE_LEAST = 4 << 10 };
+
 static ssize_t shard_file_read(void *state, void *to, size_t size, uint64_t from)
 {
 	const int *fd = state;
@@ -35,6 +38,8 @@ void shard_object_file(struct shard_object *object, const int *fd, uint64_t size
 	*object = (struct shard_object){
 		.state = of.state,
 		.size = size,
+		.gap = FILE_GAP,
+		.least = FILE_LEAST,
 		.read = shard_file_read,
 		.soon = shard_file_soon,
 	};
@@ -45,7 +50,7 @@ int shard_window_init(struct shard_window *window, const struct shard_object *ob
 	*window = (struct shard_window){
 		.object = object,
 		.bytes = malloc(2 * (size_t)SHARD_MOST),
-		.next = SHARD_LEAST,
+		.next = object->least,
 	};
 	return window->bytes != NULL ? 0 : -ENOMEM;
 }
@@ -84,13 +89,13 @@ static void shard_window_move(struct shard_window *window, uint64_t at)
 		memmove(window->bytes, window->bytes + gone, window->have - gone);
 		window->from = at;
 		window->have -= gone;
-	} else if (at > end && at - end <= SHARD_GAP) {
+	} else if (at > end && at - end <= window->object->gap) {
 		window->from = end;
 		window->have = 0;
 	} else {
 		window->from = at;
 		window->have = 0;
-		window->next = SHARD_LEAST;
+		window->next = window->object->least;
 	}
 }
 

@@ -1,11 +1,11 @@
 /*
  * shard_reader.h - reads a shard from its beginning to its end, wherever it lies.
  *
- * An object is what can be read by ranges: a file, or one day a key of a bucket. The
- * window over it reads ahead while the caller goes on from byte to byte, and reads
- * little where the caller skips much:
+ * An object is what can be read by ranges: a file, or an object of a server. The window
+ * over it reads ahead while the caller goes on from byte to byte, and reads little where
+ * the caller skips much:
  *
- *	|== read ==|..... skipped: more than SHARD_GAP .....|= 4K =|===== 8K =====|
+ *	|== read ==|..... skipped: more than `gap` .....|= least =|===== twice =====|
  */
 #ifndef DSA_SHARD_READER_H
 #define DSA_SHARD_READER_H
@@ -17,14 +17,14 @@
 struct error;
 
 enum {
-	SHARD_GAP = 64 << 10,  /* bytes that are read rather than skipped */
-	SHARD_MOST = 1 << 20,  /* bytes that can be asked for at once */
-	SHARD_LEAST = 4 << 10, /* bytes of a first read */
+	SHARD_MOST = 1 << 20, /* bytes that can be asked for at once */
 };
 
 struct shard_object {
 	void *state;
 	uint64_t size; /* bytes */
+	size_t gap;    /* bytes that are read rather than skipped: at most SHARD_MOST */
+	size_t least;  /* bytes of a first read */
 
 	/* Reads at most `size` bytes at `from`. Returns how many, 0 at the end, -errno. */
 	ssize_t (*read)(void *state, void *to, size_t size, uint64_t from);
