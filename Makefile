@@ -127,7 +127,7 @@ LIB      := $(filter-out $(B)/profiler/io/wrap/% $(B)/loader/net/curl/% $(LIBDSA
 # The library does without the shared loader's server, and without what loader/base/ holds
 # for the rooms above it alone.
 NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc.o \
-	base/bytes/crc32c.o share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
+	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
 	driver/serve_windows.o gpu/gpu_buffer.o audio/% net/curl/%)
 LIBDSA   := $(filter-out $(NOT_IN_LIBDSA) $(LIBDSA_ALONE),$(call object,loader))
 LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \

@@ -3,9 +3,10 @@
  * DSA_LOADER says, then the defaults.
  *
  * DSA_LOADER is "key=value,key=value"; keys are the members of struct dsa_config and
- * relist, storage_bandwidth, storage_latency, prep_delay, gpu_speed, steps, alone, takeover,
- * transfer. Of a key that comes twice the last one counts, so that a text can be appended
- * to. In a value %XX stands for any byte, so that a path may hold commas.
+ * relist, image_feature, label_feature, storage_bandwidth, storage_latency, prep_delay,
+ * gpu_speed, steps, alone, takeover, transfer. Of a key that comes twice the last one
+ * counts, so that a text can be appended to. In a value %XX stands for any byte, so that
+ * a path may hold commas.
  */
 #ifndef DSA_OPTIONS_H
 #define DSA_OPTIONS_H
@@ -28,6 +29,7 @@ struct options {
 	unsigned rank, world, epochs;
 	uint64_t start_epoch, start_step;
 	bool in_order, drop_last, fail;
+	char image_feature[256], label_feature[256]; /* of records; "": guessed */
 	bool relist;              /* a bucket or web server is listed anew */
 	struct prep_config image; /* what is prepared; its op points to prep */
 	bool on_device;           /* batches go to a device: */

@@ -30,6 +30,18 @@
  *			label, cls or class. If no sample has one, classes are the
  *			folders in the shards below those that all names have. What
  *			lies beside samples, and links, are ignored and counted.
+ *	tfrecord	one file *.tfrecord (also .tfrecords, .tfrec), or counted as in
+ *			"train-00000-of-00128", a folder of these with neither folders nor
+ *			pictures in it, or "train-{00000..00127}-of-00128"; not compressed.
+ *			Samples are the records, tf.train.Examples, that have a picture in
+ *			the feature image_feature; label_feature has the label, a number
+ *			or text, as in a list. Unless they are named, the first record
+ *			decides: the picture is image/encoded, image, image_raw,
+ *			image_bytes, encoded, jpg or jpeg, the label image/class/label,
+ *			label, class, cls, target or image/class/text, the first that is
+ *			there. Without a label all are of one class, ".". Checksums of
+ *			lengths are compared when records are indexed, and those of
+ *			records each time one is read.
  *	s3://B/PREFIX	a bucket as a directory: classes are the first folders below the
  *			prefix; without one, the whole bucket. It is listed once, and the
  *			listing kept with the ETags of its objects.
@@ -69,6 +81,8 @@ struct source_config {
 	unsigned
 		token_bits; /* tokens: 16, 32, or 0: 16, of files not called *.u16, *.u32
 			      */
+	/* tfrecord: names of features; NULL or "": as the first record has them */
+	const char *image_feature, *label_feature;
 	bool relist; /* of a bucket or web server: uses no listing that is kept */
 };
 
@@ -88,6 +102,11 @@ struct source_place {
 	bool part;          /* of a file or object: offset and size are exact */
 };
 
+/* Bytes of a place. */
+struct source_part {
+	size_t skip, size;
+};
+
 struct source_facts {
 	uint32_t count; /* of samples, at least 1 */
 	uint32_t classes;
@@ -96,6 +115,9 @@ struct source_facts {
 	bool remote;          /* some samples are objects of servers: */
 	uint64_t requests;    /* that this opening made, */
 	double listing_age_s; /* since they were listed */
+	const char *features; /* of records: "image/encoded, label", the picture and the
+			       * label, if there is one; valid as the source is. NULL: no
+			       * records */
 	uint64_t digest; /* XXH3-64 over (relative path, 0, size, label) of every sample
 			   * in order; of a synthetic one, over its count and pictures */
 };
@@ -123,6 +145,16 @@ void source_place(const struct source *source, uint32_t sample, char *buffer,
  */
 const char *source_name(const struct source *source, uint32_t sample, char *buffer,
 			size_t size);
+
+/* True if places hold more than their samples: then source_unseal() finds them. */
+bool source_sealed(const struct source *source);
+
+/*
+ * Finds a sample in the part->size bytes that were read from its place, and checks them:
+ * 0 and *part; or -EBADMSG, and *why, a constant, says what is wrong. Any thread.
+ */
+int source_unseal(const struct source *source, uint32_t sample, const void *bytes,
+		  struct source_part *part, const char **why);
 
 /* A sample is not the object that was listed: the next opening lists anew. Any thread. */
 void source_outdated(const struct source *source, uint32_t sample);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Data sets in tar shards: written by Python's tarfile in each format, they give the same
+"""Data sets in tar and TFRecord shards: written by Python, they give the same
 batches as the folders they were made from, by every engine, from a bucket and a web server,
 too, and are measured as these are. Speaks TAP."""
 
@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUILD, DSA, TRAIN, Scratch, Tap
 from s3_server import S3Server
+from tfrecord import example, record
 
 os.environ["DSA_LIBRARY"] = os.path.join(BUILD, "libdsa.so")
 for name in ("DSA_LOADER", "DSA_SESSION", "DSA_SHARE"):
@@ -61,6 +62,21 @@ def write_shards(scratch, form, kind, long_name=""):
     return folder
 
 
+def write_records(scratch):
+    """The same in TFRecord files, whose labels are numbers."""
+    folder = scratch.folder("records")
+    found = list(pictures(scratch.at("images")))
+    classes = sorted({label for label, _, _ in found})
+    for shard in range(SHARDS):
+        path = os.path.join(folder, f"train-{shard:05}-of-{SHARDS:05}")
+        with open(path, "wb") as file:
+            for label, _, data in found[shard * len(found) // SHARDS:
+                                        (shard + 1) * len(found) // SHARDS]:
+                file.write(record(example({"image/height": 1, "image_raw": data, "mean": .5,
+                                           "label": classes.index(label)})))
+    return folder
+
+
 def epoch(dataset, **more):
     """Every number of every batch of two epochs."""
     import dsa
@@ -84,6 +100,9 @@ def test_batches(tap, scratch):
     pattern = scratch.at("ustar-cls", f"train-{{000..{SHARDS - 1:03}}}.tar")
     for fetch in ("pread", "pread-direct", "uring", "uring-direct"):
         tap.ok(epoch(pattern, fetch=fetch) == tree, f"so does a pattern, read by {fetch}")
+    records = write_records(scratch)
+    for fetch in ("pread-direct", "uring"):
+        tap.ok(epoch(records, fetch=fetch) == tree, f"so do records, read by {fetch}")
     whole = scratch.at("whole.tar")
     with tarfile.open(whole, "w") as archive:
         archive.add(scratch.at("images"), "some/where")
@@ -93,11 +112,12 @@ def test_batches(tap, scratch):
 
 def test_inspect(tap, scratch):
     told = [json.loads(scratch.run(DSA, "dataset", "inspect", "--full", "--json", name).stdout)
-            for name in ("images", "ustar-cls")]
+            for name in ("images", "ustar-cls", "records")]
     for one in told:
         one.pop("path")
-    named, numbered = (one.pop("classes") for one in told)
-    tap.ok(told[0] == told[1] and told[0]["images"] == PICTURES,
+    tap.ok(told[2].pop("features") == "image_raw, label", "and which features records have")
+    named, numbered, _ = (one.pop("classes") for one in told)
+    tap.ok(told[0] == told[1] == told[2] and told[0]["images"] == PICTURES,
            "inspect says of shards what it says of the folder", *told)
     tap.ok(len(named) == len(numbered), "with as many classes", named, numbered)
 
@@ -171,6 +191,25 @@ def test_large(tap, scratch):
                "large members are not read to index them", done.stderr, *read)
 
 
+def test_broken(tap, scratch):
+    """A byte of a picture that has changed is a sample that can't be read."""
+    path = scratch.at("records", f"train-00001-of-{SHARDS:05}")
+    with open(path, "r+b") as file:
+        file.seek(3000)
+        byte = file.read(1)[0]
+        file.seek(3000)
+        file.write(bytes([byte ^ 1]))
+    import dsa
+
+    with dsa.Loader(scratch.at("records"), batch=8, size=32, epochs=1) as loader:
+        count = sum(len(labels) for _, labels in loader)
+        tap.ok((count, loader.stats.skipped) == (PICTURES - 1, 1), "a broken record is skipped",
+               count, loader.stats)
+    done = scratch.run(DSA, "dataset", "inspect", "records")
+    tap.ok("train-00001-of-00004/0: the record does not match its checksum" in done.stdout,
+           "and named by inspect", done.stdout)
+
+
 def test_refused(tap, scratch):
     with open(scratch.at("ustar-cls", "train-001.tar"), "rb") as file:
         whole = file.read()
@@ -194,6 +233,7 @@ def main():
         test_measured(tap, scratch)
         test_bucket(tap, scratch, epoch(scratch.at("images")))
         test_large(tap, scratch)
+        test_broken(tap, scratch)
         test_refused(tap, scratch)
     tap.done()
 

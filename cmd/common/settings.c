@@ -70,7 +70,8 @@ static void settings_cache_size(struct argp_state *state, void *member,
 const struct argument settings_arguments[] = {
 	ARGUMENT_HEADING(10, "The loader:"),
 	{"dataset", SETTING_DATASET, "DIR", TO(TEXT, dataset),
-	 "Samples: a folder per class, a list, tar shards, s3://BUCKET/PREFIX, "
+	 "Samples: a folder per class, a list, tar or TFRecord shards, "
+	 "s3://BUCKET/PREFIX, "
 	 "http[s]://HOST/LIST, synthetic[:COUNT]"},
 	{"batch", SETTING_BATCH, "N", NUMBER(batch, LIMIT_BATCH), "Samples a batch"},
 	{"workers", SETTING_WORKERS, "N", NUMBER(workers, LIMIT_WORKERS),

@@ -20,11 +20,17 @@ struct inspect_command {
 	bool json;
 };
 
+#define TEXT(member) ARGUMENT(inspect_command, TEXT, member)
+
 static const struct argument arguments[] = {
 	{"full", 0, NULL, ARGUMENT(inspect_command, FLAG, config.full),
 	 "Decode every picture, to find all broken ones"},
 	{"threads", 0, "N", ARGUMENT_NUMBER(inspect_command, config.threads, 1, 1024),
 	 "Look with N threads (default: one a core)"},
+	{"image-feature", 0, "NAME", TEXT(config.image_feature),
+	 "The feature of TFRecord's examples that is the picture"},
+	{"label-feature", 0, "NAME", TEXT(config.label_feature),
+	 "The feature that is the label (default: as the first record has them)"},
 	{"relist", 0, NULL, ARGUMENT(inspect_command, FLAG, config.relist),
 	 "List a bucket anew, though its listing was kept"},
 	{"json", 0, NULL, ARGUMENT(inspect_command, FLAG, json), "Say it in JSON"},
@@ -109,6 +115,11 @@ static void dataset_inspect_print_json(const char *dataset,
 		(json_int_t)result->progressive, "restart_markers",
 		(json_int_t)result->restarts, "broken", broken_json(result));
 
+	if (source_facts(result->source)->features != NULL)
+		json_object_set_new(
+			json, "features",
+			json_string(name_escape(source_facts(result->source)->features,
+						name, sizeof(name))));
 	if (result->readable > 0) {
 		json_object_set_new(json, "width_pixels", law_json(&result->width));
 		json_object_set_new(json, "height_pixels", law_json(&result->height));
@@ -205,6 +216,10 @@ static void dataset_inspect_print_text(const char *dataset,
 	if (result->readable > 0)
 		print_kinds(result);
 	print_classes(result);
+	if (source_facts(result->source)->features != NULL)
+		printf("records %s\n",
+		       name_escape(source_facts(result->source)->features, name,
+				   sizeof(name)));
 	printf("ignored %llu\n",
 	       (unsigned long long)source_facts(result->source)->ignored);
 	print_broken(result);
@@ -235,8 +250,8 @@ const struct command command_dataset_inspect = {
 	.name = "inspect",
 	.summary = "say what a data set holds: sizes, kinds, broken files",
 	.arguments = arguments,
-	.doc = "Say what DATASET, a folder, a list of 'path label' or shards, holds: "
-	       "classes, "
-	       "sizes, kinds of JPEG, broken files.",
+	.doc = "Say what DATASET, a folder, a list of 'path label', tar or TFRecord "
+	       "shards, a bucket or web server, holds: classes, sizes, kinds of JPEG, "
+	       "broken files.",
 	.run = run_inspect,
 };

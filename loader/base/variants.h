@@ -38,6 +38,7 @@
 	X(web) \
 	X(tokens) \
 	X(tar) \
+	X(tfrecord) \
 	X(tree) \
 	X(list)
 

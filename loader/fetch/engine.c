@@ -4,6 +4,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/throttle.h"
+#include "loader/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,15 +66,33 @@ bool fetch_held(const struct fetch *fetch, const struct fetch_place *place)
 	       place->due > clock_now();
 }
 
-void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,
+/* Keeps the sample alone of what was read; one that is broken ends, and *blob is NULL. */
+static int fetch_unseal(struct fetch *fetch, struct fetch_job *job, struct blob **blob)
+{
+	struct source_part part = {.size = (*blob)->size};
+	const char *why = NULL;
+	int result = source_unseal(fetch->reader.source, job->sample, (*blob)->data,
+				   &part, &why);
+
+	if (result == 0) {
+		blob_cut(*blob, part.skip, part.size);
+		return 0;
+	}
+	blob_put(*blob);
+	*blob = NULL;
+	job->why = why;
+	return result;
+}
+
+void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blob,
 		int result)
 {
 	if (blob != NULL) {
 		fetch->reads++;
 		fetch->bytes += blob->size;
-	} else {
-		fetch->failures++;
+		result = fetch_unseal(fetch, &place->job, &blob);
 	}
+	fetch->failures += blob == NULL;
 	fetch->client.done(fetch->client.context, &place->job, blob, result);
 }
 

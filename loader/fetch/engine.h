@@ -81,7 +81,7 @@ void fetch_due(struct fetch *fetch, struct fetch_place *place, const struct blob
 bool fetch_held(const struct fetch *fetch, const struct fetch_place *place);
 
 /* Hands a finished job on. */
-void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,
+void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blob,
 		int result);
 
 #endif

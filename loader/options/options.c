@@ -145,6 +145,8 @@ static int set_gpu_speed(struct options *options, const char *value)
 	}
 
 TEXT(dataset)
+TEXT(image_feature)
+TEXT(label_feature)
 TEXT(fetch)
 TEXT(cache)
 TEXT(prep)
@@ -214,6 +216,8 @@ static const struct key keys[] = {
 	{"evaluate", set_evaluate, "0|1"},
 	{"on_error", set_on_error, "skip|fail"},
 	{"relist", set_relist, "0|1"},
+	{"image_feature", set_image_feature, "a name shorter than 256 bytes"},
+	{"label_feature", set_label_feature, "a name shorter than 256 bytes"},
 	{"prep", set_prep, PREP_OP_NAMES},
 	{"size", options_set_size, LIMIT_RANGE(LIMIT_SIZE)},
 	{"layout", set_layout, "nchw|nhwc"},

@@ -57,7 +57,9 @@ int components_open(struct components *parts, struct options *options,
 					     .prep = options->prep,
 					     .length = options->image.length,
 					     .token_bits = options->image.token_bits,
-					     .relist = options->relist};
+					     .relist = options->relist,
+					     .image_feature = options->image_feature,
+					     .label_feature = options->label_feature};
 	int result;
 
 	*parts = (struct components){.source = source};

@@ -16,6 +16,7 @@
 struct indexed {
 	struct index index; /* first: see indexed.h */
 	int base;
+	void *own;
 };
 
 void indexed_folder(const char *dataset, char folder[])
@@ -57,7 +58,7 @@ static int find_index(const struct index_origin *origin, index_build build,
 	int result;
 
 	index_cache_open(&cache, index_dir, origin->base_path, origin->dataset,
-			 origin->kind->seed);
+			 origin->kind->seed ^ origin->seed);
 	if (index_cache_load(&cache, origin, index))
 		return 0;
 	result = build(origin, index, err);
@@ -102,6 +103,7 @@ void *indexed_open(struct index_origin *origin, index_build build,
 		indexed_close(indexed);
 		return NULL;
 	}
+	indexed->own = origin->own;
 	head = indexed->index.head;
 	*facts = (struct source_facts){
 		.count = head->samples,
@@ -120,7 +122,15 @@ void indexed_close(void *state)
 	if (indexed->base >= 0)
 		close(indexed->base);
 	index_free(&indexed->index);
+	free(indexed->own);
 	free(indexed);
+}
+
+const void *indexed_own(const void *state)
+{
+	const struct indexed *indexed = state;
+
+	return indexed->own;
 }
 
 uint32_t indexed_size(const void *state, uint32_t sample)

@@ -14,6 +14,8 @@ struct index_origin {
 	int dataset_fd;        /* own_path, open */
 	int base;              /* base_path, open */
 	const struct file_kind *kind; /* which files are samples */
+	uint64_t seed;                /* beside the kind's: tells indexes apart */
+	void *own; /* of the source: indexed_own(); freed with the state */
 	unsigned threads;
 };
 
@@ -36,6 +38,9 @@ void indexed_folder(const char *dataset, char folder[]);
 void *indexed_open(struct index_origin *origin, index_build build,
 		   const struct source_config *config, struct source_facts *facts,
 		   struct error *err);
+
+/* What the origin had; its source alone asks. */
+const void *indexed_own(const void *state);
 
 /* These are members of struct source_variant. */
 #define INDEXED                                                                        \

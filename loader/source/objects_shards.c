@@ -82,7 +82,7 @@ static int objects_shard_read(void *context, size_t number,
 		 ranges->shard->name);
 	ranges->net = net_open(&connection, err);
 	if (ranges->net != NULL)
-		result = kind->read(&object, found, err);
+		result = kind->read(kind->context, &object, found, err);
 	if (ranges->error.code != 0 && err != NULL)
 		*err = ranges->error;
 	net_close(ranges->net);

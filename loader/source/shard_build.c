@@ -90,7 +90,7 @@ static int shard_read_open(const struct shard_work *work, int fd,
 		return error_set(err, EINVAL, "is no regular file");
 	index_stamp_set(&found->stamp, &status);
 	shard_object_file(&object, &fd, (uint64_t)status.st_size);
-	return work->kind->read(&object, found, err);
+	return work->kind->read(work->kind->context, &object, found, err);
 }
 
 static int shard_read_file(const struct shard_work *work, const char *path,
@@ -209,11 +209,11 @@ static int shard_without_label(const struct shard_work *work, uint32_t number,
 		i++;
 	return error_set(
 		err, ENODATA,
-		"the shard '%s': '%s' has no label beside it, as others have "
-		"(.cls, .json or .txt)",
+		"the shard '%s': '%s' has no label beside it, as others have (%s)",
 		shards_shown(work->origin, work->shards->paths[number], shard,
 			     sizeof(shard)),
-		name_escape(found->text + found->samples[i].name, name, sizeof(name)));
+		name_escape(found->text + found->samples[i].name, name, sizeof(name)),
+		work->kind->label);
 }
 
 /* Every sample has one then. */

@@ -35,10 +35,12 @@ int shard_found_add(struct shard_found *found, const char *name, const char *lab
 /* How the shards of a kind are read. */
 struct shard_kind {
 	shards_named named;
+	const void *context;
 	/* Adds what an object holds; any thread. Errors are without the shard's name. */
-	int (*read)(const struct shard_object *object, struct shard_found *found,
-		    struct error *err);
+	int (*read)(const void *context, const struct shard_object *object,
+		    struct shard_found *found, struct error *err);
 	const char *wanted; /* for "no samples in 'x': ...": what there should be */
+	const char *label;  /* for "'7.jpg' has no label beside it": where labels are */
 };
 
 /* Fills *index from the shards; 0 or -errno, and err names shard and place. */

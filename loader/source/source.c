@@ -24,11 +24,12 @@ source_find(const char *dataset, const struct source_config *config, struct erro
 			return variants[i];
 	name_escape(dataset, shown, sizeof(shown));
 	if (code == ENOENT || code == ENOTDIR)
-		error_set(err, code,
-			  "there is no data set '%s': give a folder, a list file, tar "
-			  "shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
-			  "synthetic[:COUNT]",
-			  shown);
+		error_set(
+			err, code,
+			"there is no data set '%s': give a folder, a list file, tar "
+			"or TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+			"synthetic[:COUNT]",
+			shown);
 	else if (code != 0)
 		error_sys(err, code, "cannot open the data set '%s'", shown);
 	else
@@ -113,6 +114,20 @@ const char *source_name(const struct source *source, uint32_t sample, char *buff
 		return source->variant->name(source->state, sample, buffer, size);
 	source_place(source, sample, path, &place);
 	return name_escape(place.path, buffer, size);
+}
+
+bool source_sealed(const struct source *source)
+{
+	return source->variant->unseal != NULL;
+}
+
+int source_unseal(const struct source *source, uint32_t sample, const void *bytes,
+		  struct source_part *part, const char **why)
+{
+	part->skip = 0;
+	if (source->variant->unseal == NULL)
+		return 0;
+	return source->variant->unseal(source->state, sample, bytes, part, why);
 }
 
 void source_outdated(const struct source *source, uint32_t sample)

@@ -210,13 +210,14 @@ static int tar_read_members(struct tar_reader *reader, struct tar_group *group,
 	return result < 0 ? result : tar_end_group(group, found, err);
 }
 
-static int tar_read(const struct shard_object *object, struct shard_found *found,
-		    struct error *err)
+static int tar_read(const void *context, const struct shard_object *object,
+		    struct shard_found *found, struct error *err)
 {
 	struct tar_group *group = calloc(1, sizeof(*group));
 	struct tar_reader reader;
 	int result;
 
+	(void)context;
 	if (group == NULL || tar_reader_init(&reader, object) < 0) {
 		free(group);
 		return error_sys(err, ENOMEM, "cannot be indexed");
@@ -234,6 +235,7 @@ const struct shard_kind shard_tar = {
 	.named = tar_plain,
 	.read = tar_read,
 	.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
+	.label = ".cls, .json or .txt",
 };
 
 int tar_refuse_compressed(const char *dataset, struct error *err)

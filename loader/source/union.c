@@ -298,6 +298,14 @@ static const char *union_name(const void *state, uint32_t sample, char *buffer,
 	return source_name(source, sample, buffer, size);
 }
 
+static int union_unseal(const void *state, uint32_t sample, const void *bytes,
+			struct source_part *part, const char **why)
+{
+	const struct source *source = union_where(state, &sample);
+
+	return source_unseal(source, sample, bytes, part, why);
+}
+
 static void union_outdated(const void *state, uint32_t sample)
 {
 	const struct source *source = union_where(state, &sample);
@@ -313,6 +321,7 @@ static const struct source_variant union_variant = {
 	.place = union_place,
 	.class = union_class,
 	.name = union_name,
+	.unseal = union_unseal,
 	.outdated = union_outdated,
 };
 

@@ -40,6 +40,10 @@ struct source_variant {
 	const char *(*name)(const void *state, uint32_t sample, char *buffer,
 			    size_t size);
 
+	/* source_unseal(); NULL: a place has the sample and nothing else. */
+	int (*unseal)(const void *state, uint32_t sample, const void *bytes,
+		      struct source_part *part, const char **why);
+
 	/* source_outdated(); NULL: what it has is looked at anew each time. */
 	void (*outdated)(const void *state, uint32_t sample);
 };

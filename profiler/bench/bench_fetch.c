@@ -155,7 +155,9 @@ static int open_samples(struct bench_fetch *stage, const struct options *options
 	const struct source_config source = {.seed = options->seed,
 					     .prep = options->prep,
 					     .length = options->image.length,
-					     .token_bits = options->image.token_bits};
+					     .token_bits = options->image.token_bits,
+					     .image_feature = options->image_feature,
+					     .label_feature = options->label_feature};
 	struct sampler_config sampler = {.seed = options->seed,
 					 .rank = options->rank,
 					 .world = options->world,

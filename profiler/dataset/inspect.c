@@ -219,7 +219,9 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 {
 	struct inspection inspection = {.config = config};
 	struct source_config sources = {.threads = config->threads,
-					.relist = config->relist};
+					.relist = config->relist,
+					.image_feature = config->image_feature,
+					.label_feature = config->label_feature};
 	struct error own = {0};
 	int status;
 

@@ -13,8 +13,10 @@ struct error;
 struct inspect_config {
 	const char *dataset; /* as source.h reads them */
 	bool relist;         /* of a bucket or web server: list it anew */
-	unsigned threads;    /* at least 1 */
-	bool full;           /* decode every picture whole, not only its header */
+	const char *image_feature,
+		*label_feature; /* of records; NULL: as the first is */
+	unsigned threads;       /* at least 1 */
+	bool full;              /* decode every picture whole, not only its header */
 
 	/* Called now and then by one thread at a time; may be NULL. */
 	void (*progress)(void *arg, uint32_t done, uint32_t count);

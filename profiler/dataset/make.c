@@ -85,7 +85,7 @@ static void make_count(struct make *make, size_t size)
 
 /* Adds a picture and its class to a shard. */
 static int make_member(struct make *make, struct photo *photo, uint32_t number,
-		       struct tar_archive *shard)
+		       struct archive *shard)
 {
 	char name[PATH_LEN], class[PATTERN_NAME];
 	size_t size;
@@ -109,7 +109,7 @@ static int make_shard(struct make *make, struct photo *photo, uint32_t file,
 		      const char *path)
 {
 	uint32_t first = file * make->per_file, end = make->config->count;
-	struct tar_archive shard = {0};
+	struct archive shard = {0};
 	int result = 0;
 
 	if (end - first > make->per_file)

@@ -79,22 +79,55 @@ void sample_bytes_fini(struct sample_bytes *bytes)
 	net_close(bytes->net);
 }
 
+/* Finds the sample in what its place holds, all of which is read. */
+static int sample_file_unseal(const struct source *source, uint32_t sample,
+			      struct sample_bytes *room, struct sample_file *file,
+			      struct error *err)
+{
+	struct source_part part = {.size = (size_t)file->size};
+	const char *why = NULL;
+	int result = 0;
+
+	if (file->memory == NULL) {
+		free(room->object);
+		room->object = malloc(part.size + 1);
+		if (room->object == NULL)
+			return error_set(err, ENOMEM,
+					 "is too large for the memory there is");
+		result = sample_file_read(file, 0, room->object, part.size);
+		file->memory = room->object;
+	}
+	if (result < 0)
+		return error_sys(err, -result, "cannot be read");
+	result = source_unseal(source, sample, file->memory, &part, &why);
+	if (result < 0)
+		return error_set(err, -result, "%s", why);
+	file->memory += part.skip;
+	file->size = part.size;
+	return 0;
+}
+
 int sample_file_open(const struct source *source, uint32_t sample,
 		     struct sample_bytes *room, struct sample_file *file,
 		     struct error *err)
 {
 	struct source_place place;
 	char path[PATH_MAX];
+	int result = 0;
 
 	*file = (struct sample_file){.fd = -1};
 	source_place(source, sample, path, &place);
-	if (place.object != NULL)
-		return sample_file_ask(&place, room, file, err);
-	if (place.memory == NULL)
-		return sample_file_open_path(&place, file, err);
-	file->memory = place.memory;
-	file->size = place.size;
-	return 0;
+	if (place.object != NULL) {
+		result = sample_file_ask(&place, room, file, err);
+	} else if (place.memory == NULL) {
+		result = sample_file_open_path(&place, file, err);
+	} else {
+		file->memory = place.memory;
+		file->size = place.size;
+	}
+	if (result < 0 || !source_sealed(source))
+		return result;
+	return sample_file_unseal(source, sample, room, file, err);
 }
 
 void sample_file_close(struct sample_file *file)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TAR_ARCHIVE_BLOCK = 512 };
@@ -38,28 +37,7 @@ static void tar_archive_header(uint8_t *header, const char *name, size_t size)
 	tar_archive_number(header, SUM_AT, 6, sum);
 }
 
-/* Room for `size` bytes, zeros, behind what is there; NULL: no memory. */
-static uint8_t *tar_archive_more(struct tar_archive *archive, size_t size)
-{
-	size_t wanted = archive->size + size;
-	uint8_t *added;
-
-	if (wanted > archive->room) {
-		size_t room = wanted + wanted / 2;
-		uint8_t *moved = realloc(archive->bytes, room);
-
-		if (moved == NULL)
-			return NULL;
-		archive->bytes = moved;
-		archive->room = room;
-	}
-	added = archive->bytes + archive->size;
-	memset(added, 0, size);
-	archive->size = wanted;
-	return added;
-}
-
-int tar_archive_add(struct tar_archive *archive, const char *name, const void *bytes,
+int tar_archive_add(struct archive *archive, const char *name, const void *bytes,
 		    size_t size)
 {
 	size_t blocks = (size + TAR_ARCHIVE_BLOCK - 1) / TAR_ARCHIVE_BLOCK;
@@ -67,7 +45,7 @@ int tar_archive_add(struct tar_archive *archive, const char *name, const void *b
 
 	if (strlen(name) > TAR_ARCHIVE_NAME)
 		return -ENAMETOOLONG;
-	header = tar_archive_more(archive, (1 + blocks) * TAR_ARCHIVE_BLOCK);
+	header = archive_more(archive, (1 + blocks) * TAR_ARCHIVE_BLOCK);
 	if (header == NULL)
 		return -ENOMEM;
 	tar_archive_header(header, name, size);
@@ -76,9 +54,8 @@ int tar_archive_add(struct tar_archive *archive, const char *name, const void *b
 	return 0;
 }
 
-int tar_archive_end(struct tar_archive *archive)
+int tar_archive_end(struct archive *archive)
 {
-	return tar_archive_more(archive, 2 * (size_t)TAR_ARCHIVE_BLOCK) != NULL
-		       ? 0
-		       : -ENOMEM;
+	return archive_more(archive, 2 * (size_t)TAR_ARCHIVE_BLOCK) != NULL ? 0
+									    : -ENOMEM;
 }

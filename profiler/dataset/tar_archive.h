@@ -3,22 +3,15 @@
 #ifndef DSA_TAR_ARCHIVE_H
 #define DSA_TAR_ARCHIVE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "profiler/dataset/archive.h"
 
 enum { TAR_ARCHIVE_NAME = 100 }; /* bytes of the longest name */
 
-/* Begin with zeros, end with free(bytes). */
-struct tar_archive {
-	uint8_t *bytes;
-	size_t size, room;
-};
-
 /* 0; -ENOMEM; or -ENAMETOOLONG. */
-int tar_archive_add(struct tar_archive *archive, const char *name, const void *bytes,
+int tar_archive_add(struct archive *archive, const char *name, const void *bytes,
 		    size_t size);
 
 /* Adds the mark at its end: 0 or -ENOMEM. */
-int tar_archive_end(struct tar_archive *archive);
+int tar_archive_end(struct archive *archive);
 
 #endif

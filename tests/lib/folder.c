@@ -27,6 +27,17 @@ WEAK const struct source_facts *source_facts(const struct source *source)
 	return &source->facts;
 }
 
+WEAK int source_unseal(const struct source *source, uint32_t sample, const void *bytes,
+		       struct source_part *part, const char **why)
+{
+	(void)source;
+	(void)sample;
+	(void)bytes;
+	(void)part;
+	(void)why;
+	return 0;
+}
+
 WEAK void source_outdated(const struct source *source, uint32_t sample)
 {
 	(void)source;

@@ -28,7 +28,9 @@ int datasets_source(struct share_server *server, struct source **source,
 					     .prep = options->prep,
 					     .length = options->image.length,
 					     .token_bits = options->image.token_bits,
-					     .relist = options->relist};
+					     .relist = options->relist,
+					     .image_feature = options->image_feature,
+					     .label_feature = options->label_feature};
 	struct source *parts[SHARE_DATASETS];
 	unsigned count = 0;
 

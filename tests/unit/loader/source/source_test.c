@@ -193,8 +193,8 @@ static void what_is_no_data_set_is_refused(void **state)
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_refused(
 		"nowhere", ENOENT,
-		"there is no data set 'nowhere': give a folder, a list file, tar "
-		"shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+		"there is no data set 'nowhere': give a folder, a list file, tar or "
+		"TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
 		"synthetic[:COUNT]");
 	assert_refused("empty", ENODATA,
 		       "no pictures in 'empty' (0 other files): it needs a folder per "
@@ -206,8 +206,8 @@ static void what_is_no_data_set_is_refused(void **state)
 		       "the data set 'pipe' is neither a folder nor a file");
 	assert_refused(
 		"pipe/in", ENOTDIR,
-		"there is no data set 'pipe/in': give a folder, a list file, tar "
-		"shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+		"there is no data set 'pipe/in': give a folder, a list file, tar or "
+		"TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
 		"synthetic[:COUNT]");
 }
 

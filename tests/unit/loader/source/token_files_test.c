@@ -174,8 +174,9 @@ static void what_has_no_tokens_is_refused(void **state)
 		"or file for prep=tokens");
 	assert_refused(
 		"nowhere", ENOENT,
-		"there is no data set 'nowhere': give a folder, a list file, tar "
-		"shards, s3://BUCKET/PREFIX, https://HOST/LIST or synthetic[:COUNT]");
+		"there is no data set 'nowhere': give a folder, a list file, tar or "
+		"TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
+		"synthetic[:COUNT]");
 }
 
 static void more_windows_than_samples_can_be_are_refused(void **state)
