@@ -8,6 +8,7 @@
 #include "loader/base/name.h"
 #include "loader/base/number.h"
 #include "profiler/dataset/make.h"
+#include "profiler/dataset/archive/shard_form.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ static void make_set_shard(struct argp_state *state, void *size, const char *val
 {
 	uint64_t bytes;
 
-	if (!number_size(value, &bytes) || bytes == 0 || (double)bytes > MAKE_SHARD)
+	if (!number_size(value, &bytes) || bytes == 0 || (double)bytes > SHARD_LARGEST)
 		argument_error(state, "--shard-size is 1 to 1G, not '%s'", value);
 	else
 		*(double *)size = (double)bytes;
@@ -59,8 +60,9 @@ static const struct argument arguments[] = {
 	 "Mean size of the files, 4K to 4M (default 110K, as in ImageNet)"},
 	{"classes", 'c', "N", NUMBER(config.classes, MAKE_CLASSES),
 	 "Number of classes, up to 100 (default 10)"},
-	{"format", 0, "tree|list|tar", TO(WORD, format),
-	 "A folder per class (default), a list of 'path label', or shards"},
+	{"format", 0, "tree|list|tar|tfrecord", TO(WORD, format),
+	 "A folder per class (default), a list of 'path label', or shards of either "
+	 "kind"},
 	{"quality", 0, "N", NUMBER(config.quality, 100),
 	 "Quality of JPEG, 1 to 100 (default 91)"},
 	{"shard-size", 0, "SIZE", ARGUMENT_BY(make, config.shard_size, make_set_shard),
@@ -72,8 +74,10 @@ static const struct argument arguments[] = {
 	{0},
 };
 
-static const char *const formats[] = {
-	[MAKE_TREE] = "tree", [MAKE_LIST] = "list", [MAKE_TAR] = "tar"};
+static const char *const formats[] = {[MAKE_TREE] = "tree",
+				      [MAKE_LIST] = "list",
+				      [MAKE_TAR] = "tar",
+				      [MAKE_TFRECORD] = "tfrecord"};
 
 static void dataset_make_print_json(const struct make_config *config,
 				    const struct make_result *result)

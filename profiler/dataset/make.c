@@ -7,7 +7,7 @@
 #include "profiler/dataset/new_folder.h"
 #include "profiler/dataset/pattern.h"
 #include "profiler/dataset/photo.h"
-#include "profiler/dataset/tar_archive.h"
+#include "profiler/dataset/archive/shard_form.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,7 @@ _Static_assert(MAKE_CLASSES == PATTERN_CLASSES, "every class has a pattern");
 
 struct make {
 	const struct make_config *config;
+	const struct shard_form *shards; /* NULL: a file a picture */
 	struct new_folder folder;
 	uint32_t per_file;         /* pictures */
 	atomic_uint_fast32_t next; /* file to begin */
@@ -44,10 +45,29 @@ static void make_place(const struct make_config *config, uint32_t file,
 
 	if (config->format == MAKE_TREE)
 		pattern_name(file % config->classes, class);
-	if (config->format == MAKE_TAR)
-		snprintf(path, PATH_LEN, "shard-%06u.tar", file);
+	snprintf(path, PATH_LEN, "%s/%06u.jpg", class, file);
+}
+
+/* The label that a list with these classes gives this one. */
+static uint32_t make_label(const struct make_config *config, const char *class)
+{
+	uint32_t label = 0;
+
+	for (unsigned i = 0; i < config->classes; i++) {
+		char other[PATTERN_NAME];
+
+		pattern_name(i, other);
+		label += strcmp(other, class) < 0;
+	}
+	return label;
+}
+
+static void make_path(const struct make *make, uint32_t file, char path[PATH_LEN])
+{
+	if (make->shards != NULL)
+		shard_form_path(make->shards, file, path);
 	else
-		snprintf(path, PATH_LEN, "%s/%06u.jpg", class, file);
+		make_place(make->config, file, path);
 }
 
 static void make_fail(struct make *make, int code, const char *path)
@@ -87,20 +107,17 @@ static void make_count(struct make *make, size_t size)
 static int make_member(struct make *make, struct photo *photo, uint32_t number,
 		       struct archive *shard)
 {
-	char name[PATH_LEN], class[PATTERN_NAME];
-	size_t size;
-	const uint8_t *bytes = photo_take(photo, number, &size);
+	char class[PATTERN_NAME];
+	struct shard_picture picture = {.number = number, .class = class};
 	int result = -ENOMEM;
 
-	snprintf(name, sizeof(name), "%06u.jpg", number);
-	if (bytes != NULL)
-		result = tar_archive_add(shard, name, bytes, size);
 	pattern_name(number % make->config->classes, class);
-	snprintf(name, sizeof(name), "%06u.txt", number);
+	picture.label = make_label(make->config, class);
+	picture.bytes = photo_take(photo, number, &picture.size);
+	if (picture.bytes != NULL)
+		result = make->shards->add(shard, &picture);
 	if (result == 0)
-		result = tar_archive_add(shard, name, class, strlen(class));
-	if (result == 0)
-		make_count(make, size);
+		make_count(make, picture.size);
 	return result;
 }
 
@@ -118,7 +135,7 @@ static int make_shard(struct make *make, struct photo *photo, uint32_t file,
 		result = make_over(make) ? -ECANCELED
 					 : make_member(make, photo, i, &shard);
 	if (result == 0)
-		result = tar_archive_end(&shard);
+		result = make->shards->end(&shard);
 	if (result == 0)
 		result = new_folder_put(&make->folder, path, shard.bytes, shard.size);
 	free(shard.bytes);
@@ -144,9 +161,9 @@ static int make_file(struct make *make, struct photo *photo, uint32_t file)
 	char path[PATH_LEN];
 	int result;
 
-	make_place(make->config, file, path);
-	result = (make->config->format == MAKE_TAR ? make_shard : make_picture)(
-		make, photo, file, path);
+	make_path(make, file, path);
+	result = (make->shards != NULL ? make_shard : make_picture)(make, photo, file,
+								    path);
 	if (result < 0 && result != -ECANCELED)
 		make_fail(make, -result, path);
 	return result;
@@ -253,7 +270,7 @@ static void remove_all(struct make *make)
 	for (uint32_t i = 0; i < begun && i < make_files(make); i++) {
 		char path[PATH_LEN];
 
-		make_place(make->config, i, path);
+		make_path(make, i, path);
 		unlinkat(make->folder.fd, path, 0);
 	}
 	each_folder(make, remove_folder);
@@ -280,13 +297,16 @@ static int make_fill(struct make *make)
 int make_run(const struct make_config *config, struct make_result *result,
 	     struct error *err)
 {
-	struct make make = {.config = config, .per_file = 1};
+	static const struct shard_form *const shards[] = {
+		[MAKE_TAR] = &shard_form_tar, [MAKE_TFRECORD] = &shard_form_tfrecord};
+	struct make make = {
+		.config = config, .per_file = 1, .shards = shards[config->format]};
 	uint64_t start = clock_now();
 	int status = new_folder_open(&make.folder, config->dir, err);
 
 	if (status != 0)
 		goto out;
-	if (config->format == MAKE_TAR)
+	if (make.shards != NULL)
 		make.per_file = 1 + (uint32_t)(config->shard_size / config->size_mean);
 	pthread_mutex_init(&make.lock, NULL);
 	status = make_fill(&make);

@@ -4,6 +4,7 @@
  *	tree	DIR/bricks/000000.jpg, DIR/checks/000001.jpg, ...
  *	list	DIR/images/000000.jpg, ... and DIR/list.txt: "images/000000.jpg bricks"
  *	tar	DIR/shard-000000.tar, ... with 000000.jpg, 000000.txt: "bricks", ...
+ *	tfrecord DIR/shard-000000.tfrecord, ... as record_archive.h has them
  */
 #ifndef DSA_MAKE_H
 #define DSA_MAKE_H
@@ -14,7 +15,7 @@
 
 struct error;
 
-enum make_format { MAKE_TREE, MAKE_LIST, MAKE_TAR };
+enum make_format { MAKE_TREE, MAKE_LIST, MAKE_TAR, MAKE_TFRECORD };
 
 struct make_config {
 	const char *dir; /* is made, or is empty */
@@ -37,7 +38,6 @@ struct make_config {
 #define MAKE_CLASSES  100
 #define MAKE_SMALLEST 4e3
 #define MAKE_LARGEST  4e6
-#define MAKE_SHARD    1e9 /* bytes of the largest shard */
 
 struct make_result {
 	uint64_t bytes; /* of all pictures */

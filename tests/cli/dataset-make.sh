@@ -17,3 +17,7 @@ made --format tar --shard-size 40K shards | sed 's/,.*//'
 ls shards
 tar xOf shards/shard-000001.tar 000007.jpg | cmp - list/images/000007.jpg
 XDG_CACHE_HOME=$PWD dsa dataset inspect shards | grep -e ^classes -e ^ignored
+made --format tfrecord --shard-size 40K records | sed 's/,.*//'
+ls records
+XDG_CACHE_HOME=$PWD dsa dataset inspect --label-feature image/class/text records |
+	grep -e ^records -e ^classes -e ^broken

@@ -1,7 +1,7 @@
 #include "loader/base/bytes/crc32c.h"
 #include "loader/base/error.h"
 #include "loader/source.h"
-#include "profiler/dataset/record_archive.h"
+#include "profiler/dataset/archive/record_archive.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 

@@ -1,5 +1,5 @@
 /* tar_archive.c - headers and what follows them, in blocks of 512 bytes. */
-#include "profiler/dataset/tar_archive.h"
+#include "profiler/dataset/archive/tar_archive.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #ifndef DSA_RECORD_ARCHIVE_H
 #define DSA_RECORD_ARCHIVE_H
 
-#include "profiler/dataset/archive.h"
+#include "profiler/dataset/archive/archive.h"
 
 /* Adds a picture: 0 or -ENOMEM. */
 int record_archive_add(struct archive *archive, const void *bytes, size_t size,

@@ -3,7 +3,7 @@
 #ifndef DSA_TAR_ARCHIVE_H
 #define DSA_TAR_ARCHIVE_H
 
-#include "profiler/dataset/archive.h"
+#include "profiler/dataset/archive/archive.h"
 
 enum { TAR_ARCHIVE_NAME = 100 }; /* bytes of the longest name */
 

@@ -1,5 +1,5 @@
 /* record_archive.c - messages in messages, whose sizes are summed up from the inside. */
-#include "profiler/dataset/record_archive.h"
+#include "profiler/dataset/archive/record_archive.h"
 #include "loader/base/bytes/crc32c.h"
 
 #include <endian.h>

@@ -1,5 +1,5 @@
 /* archive.c - grows by half each time. */
-#include "profiler/dataset/archive.h"
+#include "profiler/dataset/archive/archive.h"
 
 #include <stdlib.h>
 #include <string.h>

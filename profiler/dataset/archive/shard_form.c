@@ -1,0 +1,43 @@
+/* shard_form.c - tar as WebDataset has it: 000007.jpg and 000007.txt; and TFRecord. */
+#include "profiler/dataset/archive/shard_form.h"
+#include "profiler/dataset/archive/record_archive.h"
+#include "profiler/dataset/archive/tar_archive.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void shard_form_path(const struct shard_form *form, uint32_t file,
+		     char path[SHARD_PATH])
+{
+	snprintf(path, SHARD_PATH, "shard-%06u%s", file, form->ending);
+}
+
+static int shard_tar_add(struct archive *archive, const struct shard_picture *picture)
+{
+	char name[TAR_ARCHIVE_NAME];
+	int result;
+
+	snprintf(name, sizeof(name), "%06u.jpg", picture->number);
+	result = tar_archive_add(archive, name, picture->bytes, picture->size);
+	if (result < 0)
+		return result;
+	snprintf(name, sizeof(name), "%06u.txt", picture->number);
+	return tar_archive_add(archive, name, picture->class, strlen(picture->class));
+}
+
+static int shard_record_add(struct archive *archive,
+			    const struct shard_picture *picture)
+{
+	return record_archive_add(archive, picture->bytes, picture->size,
+				  picture->label, picture->class);
+}
+
+static int shard_record_end(struct archive *archive)
+{
+	(void)archive;
+	return 0;
+}
+
+const struct shard_form shard_form_tar = {".tar", shard_tar_add, tar_archive_end};
+const struct shard_form shard_form_tfrecord = {".tfrecord", shard_record_add,
+					       shard_record_end};
