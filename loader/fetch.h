@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct blob;
+struct disk;
 struct error;
 struct fetch;
 struct source;
@@ -37,7 +38,10 @@ struct fetch_job {
 	uint64_t tag;   /* the client's */
 	uint64_t start; /* clock_now() when the engine took it; the engine sets it */
 	uint32_t sample;
-	bool unthrottled;         /* the throttle neither counts nor slows this read */
+	bool unthrottled; /* the throttle neither counts nor slows this read */
+	bool bypass;      /* reads from the source also what a cache on disk has */
+	bool quiet;       /* is no use of what that cache has */
+	bool hit; /* the engine sets it: that cache had it, and no call was made */
 	struct fetch_calls calls; /* the engine sets it, of failed jobs too */
 	const char *why; /* of a failed one, valid in done(); NULL: as errno says */
 };
@@ -64,6 +68,7 @@ struct fetch_config {
 			     * engine; else it takes a direct one */
 	unsigned depth;     /* reads in flight at the most, 1..LIMIT_FETCH_DEPTH */
 	struct throttle *throttle; /* NULL: none; outlives the fetch */
+	struct disk *disk;         /* a cache in front, which does, too; NULL: none */
 	const uint32_t *probe;     /* samples that auto may read: those wanted last */
 	uint32_t probes;           /* how many; 0: it takes any */
 	void (*thread_started)(void *context); /* in each engine thread; may be NULL */

@@ -75,7 +75,8 @@ struct dsa_config {
 	unsigned token_bits; /* 16, 32: of files whose names do not say [16] */
 	unsigned rate;       /* of audio, Hz [16000] */
 	enum dsa_features features;
-	double seconds; /* of a crop of audio [5] */
+	double seconds;        /* of a crop of audio [5] */
+	const char *cache_dir; /* folder of a cache on local disk [in memory] */
 };
 
 #define DSA_DIMS 4

@@ -21,6 +21,7 @@ struct error;
 
 struct options {
 	char dataset[4096];
+	char cache_dir[4096]; /* the cache is on disk, there; "": in memory */
 	char fetch[32], cache[32], prep[32];
 	uint64_t cache_bytes; /* when cache_share is 0; of none and page 0 as well */
 	double cache_share;   /* of the data set; 0: cache_bytes counts */

@@ -163,6 +163,9 @@ uint32_t pipeline_stage(struct pipeline *pipeline, uint32_t count, uint64_t limi
 uint32_t pipeline_warm(struct pipeline *pipeline, uint32_t count, uint64_t limit_ns);
 uint32_t pipeline_fill(struct pipeline *pipeline, uint64_t bytes, uint64_t limit_ns);
 
+/* Between turns: writes what is staged to a cache on disk, as far as that has room. */
+void pipeline_keep_staged(struct pipeline *pipeline);
+
 /*
  * Puts the next `count` unread files of drawn and fetch turns out of the page cache, as
  * far as the kernel lets go of them. Returns how many it was asked for.

@@ -81,6 +81,8 @@ const struct argument settings_arguments[] = {
 	 "Bytes of the cache, or its share of the data: 35%"},
 	{"cache-policy", SETTING_CACHE_POLICY, LOADER_CACHE_POLICY_NAMES,
 	 TO(NAME, cache), "What the cache keeps (with --cache: minio)"},
+	{"cache-dir", SETTING_CACHE_DIR, "DIR", TO(TEXT, cache_dir),
+	 "Keep the cache on local disk, for processes and runs to share"},
 	{"fetch", SETTING_FETCH, FETCH_ENGINE_NAMES, TO(NAME, fetch),
 	 "How samples are read"},
 	{"fetch-depth", SETTING_FETCH_DEPTH, "N",
@@ -159,6 +161,8 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		settings_put_text(to, "cache", o->cache != NULL ? o->cache : "minio");
 	if (o->cache_size != NULL)
 		settings_put_text(to, "cache_size", o->cache_size);
+	if (o->cache_dir != NULL)
+		settings_put_text(to, "cache_dir", o->cache_dir);
 	if (o->relist)
 		fputs(",relist=1", to);
 	if (o->on_error != NULL)

@@ -30,6 +30,7 @@ enum setting {
 	SETTING_SEED,
 	SETTING_ON_ERROR,
 	SETTING_RELIST,
+	SETTING_CACHE_DIR,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -37,6 +38,7 @@ struct settings {
 	const char *dataset;
 	const char *cache;      /* policy */
 	const char *cache_size; /* "2G", "35%" */
+	const char *cache_dir;  /* where it is, if not in memory */
 	const char *fetch;      /* engine */
 	const char *on_error;   /* "skip", "fail" */
 	unsigned batch, workers, prefetch, fetch_depth;

@@ -49,7 +49,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 10
+#define TRACE_VERSION 11
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -177,7 +177,15 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(device_copies, "batches copied to the device")                               \
 	X(device_bytes, "bytes of them, those of the labels too")                      \
 	X(device_copy_ns, "time that the device took to copy them, by its events")     \
-	X(counted_device_bytes, "of delivered samples: bytes copied to the device")
+	X(counted_device_bytes, "of delivered samples: bytes copied to the device")    \
+	X(disk_samples, "samples that a cache on disk had, staging apart")             \
+	X(disk_bytes, "bytes of them")                                                 \
+	X(disk_ns, "time from start to hand-on of each, added up")                     \
+	X(disk_written, "samples written to it")                                       \
+	X(disk_refused, "samples not written, as the disk was slow or failed")         \
+	X(disk_dropped, "files of it that were torn or foreign")                       \
+	X(disk_stale, "samples in it that had changed where they come from")           \
+	X(disk_full, "1: it writes no more, as the disk is full or fails")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,
@@ -313,11 +321,12 @@ struct trace_step {
  */
 struct trace_sample {
 	uint32_t window;
-	uint32_t batch;    /* step within the window, settling ones included */
-	uint32_t sample;   /* number in the data set */
-	uint32_t bytes;    /* encoded */
-	uint32_t fetch_ns; /* 0: a cache hit, or not fetched in this kind of window */
-	uint32_t prep_ns;  /* 0: not prepared in it */
+	uint32_t batch;  /* step within the window, settling ones included */
+	uint32_t sample; /* number in the data set */
+	uint32_t bytes;  /* encoded */
+	uint32_t
+		fetch_ns; /* 0: a hit in memory, or not fetched in this kind of window */
+	uint32_t prep_ns; /* 0: not prepared in it */
 };
 
 /* A batch that a process made, in the order in which they were ready. */

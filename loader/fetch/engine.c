@@ -4,6 +4,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/throttle.h"
+#include "loader/fetch/front.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ void fetch_thread_started(const struct fetch *fetch)
 {
 	pthread_setname_np(pthread_self(), "dsa-fetch");
 	if (fetch->thread_started != NULL)
-		fetch->thread_started(fetch->client.context);
+		fetch->thread_started(fetch->thread_context);
 }
 
 /*
@@ -46,6 +47,7 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 		fetch->starved = clock_now();
 	}
 	place->job.start = clock_now();
+	place->job.hit = false;
 	place->job.calls = (struct fetch_calls){0};
 	place->start = fetch_throttle_start(fetch, place);
 	return true;
@@ -96,6 +98,17 @@ void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blo
 	fetch->client.done(fetch->client.context, &place->job, blob, result);
 }
 
+static int fetch_open_engine(struct fetch *fetch, struct error *err)
+{
+	int result = fetch->engine->open(fetch, err);
+
+	if (result == 0 && front_start(fetch->front) < 0) {
+		fetch->engine->close(fetch);
+		result = error_sys(err, EAGAIN, "cannot start threads for the cache");
+	}
+	return result;
+}
+
 struct fetch *fetch_start(const struct fetch_engine *engine,
 			  const struct fetch_config *config,
 			  const struct source *source,
@@ -109,11 +122,17 @@ struct fetch *fetch_start(const struct fetch_engine *engine,
 	fetch->client = *client;
 	fetch->throttle = config->throttle;
 	fetch->thread_started = config->thread_started;
+	fetch->thread_context = client->context;
 	fetch->depth = config->depth;
 	if (reader_init(&fetch->reader, source, engine->direct, &fetch->called) < 0)
 		goto no_memory;
-	if (engine->open(fetch, err) == 0)
+	if (config->disk != NULL && front_open(fetch, config->disk) < 0) {
+		reader_fini(&fetch->reader);
+		goto no_memory;
+	}
+	if (fetch_open_engine(fetch, err) == 0)
 		return fetch;
+	front_close(fetch->front);
 	reader_fini(&fetch->reader);
 	free(fetch);
 	return NULL;

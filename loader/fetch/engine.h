@@ -40,7 +40,9 @@ struct fetch {
 	struct fetch_client client;
 	struct throttle *throttle;
 	void (*thread_started)(void *context);
+	void *thread_context;
 	struct reader reader;
+	struct front *front; /* of a cache on disk; NULL: none */
 	struct reader_total
 		called; /* an engine that calls read() itself adds to it, too */
 	atomic_uint depth;

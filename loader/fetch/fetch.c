@@ -4,6 +4,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/fetch/engine.h"
+#include "loader/fetch/front.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -92,7 +93,9 @@ void fetch_close(struct fetch *fetch)
 	if (fetch == NULL)
 		return;
 	fetch->flushed = UINT64_MAX;
+	front_stop(fetch->front);
 	fetch->engine->close(fetch);
+	front_close(fetch->front);
 	reader_fini(&fetch->reader);
 	free(fetch);
 }
@@ -143,4 +146,6 @@ void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats)
 	stats->bytes = fetch->bytes;
 	stats->failures = fetch->failures;
 	stats->cpu_ns = fetch->engine->cpu_ns(fetch);
+	if (fetch->front != NULL)
+		front_add_stats(fetch->front, stats);
 }

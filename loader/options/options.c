@@ -147,6 +147,7 @@ static int set_gpu_speed(struct options *options, const char *value)
 TEXT(dataset)
 TEXT(image_feature)
 TEXT(label_feature)
+TEXT(cache_dir)
 TEXT(fetch)
 TEXT(cache)
 TEXT(prep)
@@ -204,6 +205,7 @@ static const struct key keys[] = {
 	{"fetch_depth", set_fetch_depth, LIMIT_RANGE(LIMIT_FETCH_DEPTH)},
 	{"fetch", set_fetch, FETCH_ENGINE_NAMES},
 	{"cache", set_cache, LOADER_CACHE_POLICY_NAMES},
+	{"cache_dir", set_cache_dir, "a path shorter than 4096 bytes"},
 	{"cache_size", set_cache_size, "a size such as 2G, or 0% to 100%"},
 	{"seed", set_seed, "a whole number"},
 	{"rank", set_rank, "0 to world - 1"},
@@ -326,6 +328,10 @@ static int options_copy_texts(struct options *options, const struct dsa_config *
 		return error_set(err, EINVAL, "fetch is %s, not '%s'",
 				 choice_list(FETCH_ENGINE_NAMES, " or ", names),
 				 config->fetch);
+	if (config->cache_dir != NULL &&
+	    !options_copy(options->cache_dir, sizeof(options->cache_dir),
+			  config->cache_dir))
+		return error_set(err, EINVAL, "cache_dir: the path is too long");
 	if (config->cache != NULL &&
 	    !options_copy(options->cache, sizeof(options->cache), config->cache))
 		return error_set(err, EINVAL, "no cache policy is called '%s'",
@@ -370,6 +376,24 @@ static void options_copy_numbers(struct options *options,
 	options->gpu_speed = 1;
 }
 
+/* "none" turns a cache on disk off, too. */
+static int options_check_disk(struct options *options, struct error *err)
+{
+	if (strcmp(options->cache, "none") == 0)
+		options->cache_dir[0] = '\0';
+	if (options->cache_dir[0] == '\0')
+		return 0;
+	if (strcmp(options->cache, "page") == 0)
+		return error_set(err, EINVAL,
+				 "cache=page is the kernel's cache: with cache_dir, "
+				 "cache is minio, lru or fifo");
+	if (options->cache_bytes == 0 && !(options->cache_share > 0))
+		return error_set(err, EINVAL,
+				 "cache_dir: how much may the cache there hold? "
+				 "Set cache_size");
+	return 0;
+}
+
 static int options_check(const struct options *options, struct error *err)
 {
 	if (options->dataset[0] == '\0')
@@ -391,7 +415,8 @@ static int options_check(const struct options *options, struct error *err)
 /* When nobody names one. The kernel's would hide a storage that is emulated. */
 static const char *default_cache(const struct options *options)
 {
-	if (options->cache_bytes > 0 || options->cache_share > 0)
+	if (options->cache_dir[0] != '\0' || options->cache_bytes > 0 ||
+	    options->cache_share > 0)
 		return "minio";
 	if (options->storage_bandwidth > 0 || options->storage_latency > 0)
 		return "none";
@@ -419,5 +444,6 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	if (!options->typed && strcmp(options->prep, "tokens") == 0)
 		options->image.type = PREP_I64;
 	options_image_convert(options);
-	return options_check(options, err);
+	result = options_check_disk(options, err);
+	return result < 0 ? result : options_check(options, err);
 }

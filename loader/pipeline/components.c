@@ -3,6 +3,7 @@
 #include "loader/base/error.h"
 #include "loader/base/throttle.h"
 #include "loader/cache.h"
+#include "loader/disk.h"
 #include "loader/options.h"
 #include "loader/prep.h"
 #include "loader/source.h"
@@ -11,10 +12,35 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a cache on disk cache_bytes is then what fits of this data set's samples. */
+static int components_open_disk(struct components *parts, struct options *options,
+				struct error *err)
+{
+	const struct disk_config config = {
+		.folder = options->cache_dir,
+		.policy = options->cache,
+		.bytes = options->cache_bytes,
+		.share = options->cache_share,
+		.source = parts->source,
+	};
+	struct disk *disk = disk_open(&config, err);
+	struct disk_stats stats;
+
+	if (disk == NULL)
+		return -err->code;
+	disk_stats(disk, &stats);
+	options->cache_bytes = stats.capacity;
+	parts->cache = cache_over(disk);
+	return parts->cache != NULL ? 0
+				    : error_sys(err, ENOMEM, "cannot open the cache");
+}
+
 /* What servers have is in no cache of the kernel. */
 static int components_open_cache(struct components *parts, struct options *options,
 				 struct error *err)
 {
+	if (options->cache_dir[0] != '\0')
+		return components_open_disk(parts, options, err);
 	if (source_facts(parts->source)->remote && strcmp(options->cache, "page") == 0)
 		snprintf(options->cache, sizeof(options->cache), "none");
 	if (options->cache_share > 0)

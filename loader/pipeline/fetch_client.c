@@ -26,9 +26,13 @@ bool place_next_read(struct pipeline *p, struct fetch_job *job)
 
 	if (place == NULL)
 		return false;
-	*job = (struct fetch_job){.tag = tag_of(p, batch, place),
-				  .sample = place->sample,
-				  .unthrottled = p->turn.ops->staging};
+	*job = (struct fetch_job){
+		.tag = tag_of(p, batch, place),
+		.sample = place->sample,
+		.unthrottled = p->turn.ops->staging,
+		.bypass = p->turn.ops->draws && !place->hit,
+		.quiet = !p->turn.ops->counted,
+	};
 	return true;
 }
 
@@ -45,11 +49,20 @@ static bool next_job(void *context, bool wait, struct fetch_job *job)
 			break;
 		pthread_cond_wait(&p->wanted, &p->lock);
 	}
-	if (found && source_facts(p->parts.source)->remote)
-		trace_add(p->parts.process, TRACE_wanted_gets, 1);
 	p->kick = false; /* the engine is awake: it is calling */
 	pthread_mutex_unlock(&p->lock);
 	return found;
+}
+
+/* What the cache on disk had is no read of the source. */
+static void fetch_client_count_hit(struct pipeline *p, const struct blob *blob,
+				   uint64_t took)
+{
+	struct trace_process *process = p->parts.process;
+
+	trace_add(process, TRACE_disk_samples, 1);
+	trace_add(process, TRACE_disk_bytes, blob->size);
+	trace_add(process, TRACE_disk_ns, took);
 }
 
 static void fetch_client_count_read(struct pipeline *p, const struct blob *blob,
@@ -84,7 +97,10 @@ void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blo
 	uint64_t took = clock_now() - job->start;
 
 	place->calls = job->calls;
-	if (blob != NULL)
+	place->hit = job->hit;
+	if (blob != NULL && job->hit && !p->turn.ops->staging)
+		fetch_client_count_hit(p, blob, took);
+	else if (blob != NULL)
 		fetch_client_count_read(p, blob, took);
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
@@ -104,6 +120,8 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	struct pipeline *p = context;
 
 	pthread_mutex_lock(&p->lock);
+	if (!job->hit && source_facts(p->parts.source)->remote)
+		trace_add(p->parts.process, TRACE_wanted_gets, 1);
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
 	if (result == -EKEYREJECTED && !p->closing)
 		stream_fail(p, EKEYREJECTED, job->why);
@@ -146,6 +164,7 @@ int fetch_client_start(struct pipeline *p, struct error *err)
 		.kernel_cache = cache_kernel(p->parts.cache),
 		.depth = p->parts.options->fetch_depth,
 		.throttle = p->parts.throttle,
+		.disk = cache_disk(p->parts.cache),
 		.thread_started = fetch_thread_started,
 		.probe = last,
 		.probes = fetch_client_list_last(p, last, LAST),

@@ -114,12 +114,21 @@ static void pipeline_stop_threads(struct pipeline *p)
 	}
 }
 
+/* A cache on disk is there for the next run, too: what was delivered last goes into it. */
+static void pipeline_keep_last(struct pipeline *p)
+{
+	for (uint32_t i = 0; p->batches != NULL && i < p->parts.slots; i++)
+		if (p->batches[i].places != NULL)
+			stream_retire(p, &p->batches[i]);
+}
+
 void pipeline_close(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
 	pipeline_stop_threads(p);
 	staged_forget(p);
+	pipeline_keep_last(p);
 	for (uint32_t i = 0; p->batches != NULL && i < p->parts.slots; i++) {
 		for (uint32_t j = 0; p->batches[i].places != NULL && j < p->batch; j++)
 			blob_put(p->batches[i].places[j].blob);
@@ -197,7 +206,7 @@ void pipeline_sample_at(const struct pipeline *p, uint32_t slot, uint32_t at,
 	*sample = (struct pipeline_sample){
 		.sample = place->sample,
 		.bytes = (uint32_t)place->blob->size,
-		.fetch_ns = place->hit ? 0 : place->fetch_ns,
+		.fetch_ns = place->fetch_ns,
 		.prep_ns = place->prep_ns,
 		.hit = place->hit,
 	};

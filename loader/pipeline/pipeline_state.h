@@ -154,6 +154,12 @@ void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place 
 
 void stream_drop(struct place *place); /* its bytes */
 
+/*
+ * Ends with a slot's last batch. Delivered samples of the stream are offered to the
+ * cache only now: what was read ahead and then put back leaves no trace in it.
+ */
+void stream_retire(struct pipeline *pipeline, struct batch *batch);
+
 /* What becomes of an empty place: its bytes are at hand; they must be fetched; it gives
  * back what it had and is empty again. */
 void stream_ready(struct batch *batch, struct place *place, struct blob *blob);

@@ -27,6 +27,7 @@ bool readahead_next(struct pipeline *p, struct fetch_job *job)
 		.tag = TAG_READAHEAD | readahead->next,
 		.sample = readahead->samples[readahead->next],
 		.unthrottled = true,
+		.quiet = true,
 	};
 	readahead->next++;
 	p->in_flight++;
@@ -46,7 +47,7 @@ void readahead_done(struct pipeline *p, const struct fetch_job *job, struct blob
 		readahead->blobs[job->tag & ~TAG_READAHEAD] = blob;
 		return;
 	}
-	if (readahead->kind == READAHEAD_FILL)
+	if (readahead->kind == READAHEAD_FILL && !job->hit)
 		cache_offer(p->parts.cache, job->sample, blob);
 	blob_put(blob);
 }
@@ -153,6 +154,22 @@ out:
 	return count;
 }
 
+/* Drawn hits of a cache on disk are to be reads of it. */
+void pipeline_keep_staged(struct pipeline *p)
+{
+	const struct staged *staged = &p->measuring.staged;
+
+	if (cache_disk(p->parts.cache) == NULL)
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (uint32_t i = 0; i < staged->count; i++)
+		if (staged->blobs[i] != NULL)
+			cache_offer(p->parts.cache, staged->samples[i],
+				    staged->blobs[i]);
+	pthread_mutex_unlock(&p->lock);
+	cache_settle(p->parts.cache);
+}
+
 /* Reads these samples, and frees the list; leaves the lock. Returns how many it read. */
 static uint32_t readahead_finish(struct pipeline *p, struct readahead *readahead,
 				 uint32_t *samples, uint64_t limit_ns)
@@ -184,11 +201,13 @@ static uint32_t sample_before(struct pipeline *p, uint64_t epoch, uint32_t at)
 				 : sampler_sample(p->measuring.unread, epoch - 1, at);
 }
 
-/* The last samples of the epoch before this one, in its order, up to `bytes`. */
+/* The last samples of the epoch before this one, in its order, up to `bytes`; without
+ * those that an earlier run has left. */
 static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
 				     uint32_t *count)
 {
 	uint32_t length = sampler_length(p->measuring.unread), first = length;
+	uint32_t at = length;
 	uint32_t *samples = calloc(length, sizeof(*samples));
 	struct plan_pass pass;
 	uint64_t sum = 0;
@@ -197,9 +216,11 @@ static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
 	*count = 0;
 	if (samples == NULL)
 		return NULL;
-	while (first > 0) {
-		uint32_t sample = sample_before(p, pass.epoch, first - 1);
+	while (at > 0) {
+		uint32_t sample = sample_before(p, pass.epoch, --at);
 
+		if (cache_kept(p->parts.cache, sample))
+			continue;
 		sum += source_size(p->parts.source, sample);
 		if (sum > bytes)
 			break;
@@ -211,14 +232,27 @@ static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
 	return samples;
 }
 
+/* What of `bytes` a cache has not got that was there before this process. */
+static uint64_t readahead_room(const struct pipeline *p, uint64_t bytes)
+{
+	struct cache_stats stats;
+
+	if (cache_disk(p->parts.cache) == NULL)
+		return bytes;
+	cache_stats(p->parts.cache, &stats);
+	return bytes > stats.resident_bytes ? bytes - stats.resident_bytes : 0;
+}
+
 uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 {
 	struct readahead readahead = {.kind = READAHEAD_FILL};
-	uint32_t *samples;
+	uint32_t *samples, count;
 
 	pthread_mutex_lock(&p->lock);
-	samples = readahead_list_last(p, bytes, &readahead.count);
-	return readahead_finish(p, &readahead, samples, limit_ns);
+	samples = readahead_list_last(p, readahead_room(p, bytes), &readahead.count);
+	count = readahead_finish(p, &readahead, samples, limit_ns);
+	cache_settle(p->parts.cache);
+	return count;
 }
 
 uint32_t pipeline_evict(struct pipeline *p, uint32_t count)

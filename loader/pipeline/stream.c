@@ -103,11 +103,7 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 		stream_wait(batch, place);
 }
 
-/*
- * Ends with a slot's last batch. Delivered samples of the stream are offered to the
- * cache only now: what was read ahead and then put back leaves no trace in it.
- */
-static void stream_retire(struct pipeline *p, struct batch *batch)
+void stream_retire(struct pipeline *p, struct batch *batch)
 {
 	for (uint32_t i = 0; i < p->batch; i++) {
 		struct place *place = &batch->places[i];

@@ -49,6 +49,7 @@ struct turn_ops {
 
 	bool counted; /* what samples take goes into the session's counted_* */
 	bool staging; /* its reads measure no storage: unthrottled, counted apart */
+	bool draws;   /* its places say whether they are to be hits */
 	bool thrown;  /* its batches are discarded, not published */
 };
 

@@ -28,4 +28,5 @@ const struct turn_ops turn_drawn = {
 	.next_read = place_next_read,
 	.read_done = place_read_done,
 	.prepare = prep_timed,
+	.draws = true,
 };

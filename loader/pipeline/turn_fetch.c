@@ -23,7 +23,8 @@ uint32_t unread_sample(struct pipeline *p)
 static bool unread_next_read(struct pipeline *p, struct fetch_job *job)
 {
 	*job = (struct fetch_job){.sample = unread_sample(p),
-				  .unthrottled = p->turn.unthrottled};
+				  .unthrottled = p->turn.unthrottled,
+				  .bypass = true};
 	p->in_flight++;
 	return true;
 }

@@ -1,5 +1,6 @@
 /* turn_staged.c - turns that take samples from staged bytes. */
 #include "loader/base/blob.h"
+#include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
 
@@ -58,7 +59,11 @@ bool staged_repeat(struct pipeline *p, struct batch *batch, struct place *place)
 		place->seed = random_seed(p->parts.options->seed, number, sample);
 		place->fetch_ns = 0;
 		place->hit = true;
-		stream_ready(batch, place, blob_ref(staged->blobs[at]));
+		/* A hit of a cache on disk is a read of it, as far as there was room. */
+		if (p->turn.ops->draws && cache_kept(p->parts.cache, sample))
+			stream_wait(batch, place);
+		else
+			stream_ready(batch, place, blob_ref(staged->blobs[at]));
 		return true;
 	}
 	return false;

@@ -131,7 +131,8 @@ class _Config2(ctypes.Structure):
     _fields_ = [*_Config._fields_, *_members((ctypes.c_char_p, "device"),
                                              (ctypes.c_uint, "length token_bits rate"),
                                              (ctypes.c_int, "features"),
-                                             (ctypes.c_double, "seconds"))]
+                                             (ctypes.c_double, "seconds"),
+                                             (ctypes.c_char_p, "cache_dir"))]
 
 
 class _Batch(ctypes.Structure):
@@ -958,6 +959,7 @@ class Loader:
     fetch        an engine of dsa_loader(3) ["auto"]
     cache        a policy of dsa_loader(3) [None: "page", or "minio" if it has a size]
     cache_size   bytes, or as "2G" or "35%" of the data set [None: 0]
+    cache_dir    folder of a cache on local disk, which outlives the program [None]
     seed         of shuffle, crop and flip
     rank, world  this program is number rank of world that share the data set
     epochs       then the data ends [None: never]
@@ -996,7 +998,7 @@ class Loader:
                  drop_last=False, evaluate=False, on_error="skip", prep="image",
                  size=224, layout="nchw", type=None, mean=None, std=None,
                  share=None, device=None, arrays="auto", length=1024, token_bits=None,
-                 seconds=5, rate=16000, features="waveform",
+                 seconds=5, rate=16000, features="waveform", cache_dir=None,
                  **others):
         self.ended = False
         self._core = None
@@ -1041,7 +1043,11 @@ class Loader:
                 raise Error("the library is older than this dsa.py, and knows no device",
                             errno.ENOSYS)
             config.device = b"cuda:%d" % self._arrays.number
+        if library.version < 2 and cache_dir is not None:
+            raise Error("the library is older than this dsa.py, and knows no cache_dir",
+                        errno.ENOSYS)
         if library.version >= 2:
+            config.cache_dir = _text("cache_dir", cache_dir)
             config.length = _whole("length", length, 1)
             config.seconds = _seconds(seconds)
             config.rate = _whole("rate", rate, 1)

@@ -210,6 +210,8 @@ static void union_add_facts(const struct source_facts *part, struct source_facts
 	facts->ignored += part->ignored;
 	facts->remote |= part->remote;
 	facts->requests += part->requests;
+	if (facts->features == NULL)
+		facts->features = part->features;
 	if (part->listing_age_s > facts->listing_age_s)
 		facts->listing_age_s = part->listing_age_s;
 }

@@ -82,6 +82,7 @@ static int prepare_real(const struct windows *windows, struct trace_window *wind
 		turn->hit = window->hit;
 		if (turn_stage(windows, window) < 0)
 			return -EIO;
+		pipeline_keep_staged(windows->parts.pipeline);
 		turn_evict(windows); /* after staging, which reads some of them */
 		return 0;
 	}

@@ -44,6 +44,17 @@ WEAK void source_outdated(const struct source *source, uint32_t sample)
 	(void)sample;
 }
 
+WEAK bool source_sealed(const struct source *source)
+{
+	(void)source;
+	return false;
+}
+
+WEAK uint32_t source_size(const struct source *source, uint32_t sample)
+{
+	return source->place[sample].size;
+}
+
 WEAK void source_place(const struct source *source, uint32_t sample, char *buffer,
 		       struct source_place *place)
 {
