@@ -199,6 +199,20 @@ def check_refused(scratch, folder):
                                   check=False).returncode == 1, "no secret is told")
 
 
+def check_expires(scratch, folder):
+    """A token that expires in the middle: for every request from then on, not for a sample."""
+    with Bucket(scratch, folder, expire_after=COUNT // 2, **SIGNED) as server:
+        got, said = server.dump(options=",on_error=skip", variables=KEYS)
+        tap.ok(got is None and one_line(said, "the session token has expired", "ExpiredToken"),
+               "a token that expires in the middle ends the loader", said)
+    with Bucket(scratch, folder, expire_after=10 * COUNT, **SIGNED) as server:
+        done = server.run(DSA, "run", "-q", "-o", "expired", "--budget", "60s",
+                          "--on-error", "skip", "--", TRAIN, "--dataset", "s3://bucket/",
+                          "--size", "32", variables=KEYS)
+        tap.ok(done.returncode == 3 and "ExpiredToken" in done.stderr,
+               "and dsa run with 3", done.returncode, done.stderr)
+
+
 def check_faults(scratch, folder, disk):
     """Nothing lost, nothing twice, nothing wrong."""
     for seed in range(100 if SOAK else 2):
@@ -350,6 +364,7 @@ def main():
         check_names(scratch, originals)
         check_settings(scratch, folder, disk)
         check_refused(scratch, folder)
+        check_expires(scratch, folder)
         check_faults(scratch, folder, disk)
         check_changed(scratch, folder, disk)
         check_hostile(scratch, folder)

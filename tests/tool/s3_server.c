@@ -76,6 +76,7 @@ static const struct setting {
 	{"redirect", TEXT, offsetof(struct server, store.redirect)},
 	{"listing", TEXT, offsetof(struct server, store.listing)},
 	{"change-after", COUNT, offsetof(struct server, store.change_after)},
+	{"expire-after", COUNT, offsetof(struct server, store.expire_after)},
 	{"pause-after", COUNT, offsetof(struct server, host.pause_after)},
 	{"pause", TIME, offsetof(struct server, host.pause_s)},
 	{"die-after", COUNT, offsetof(struct server, host.die_after)},

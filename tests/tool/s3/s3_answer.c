@@ -256,14 +256,23 @@ static bool answer_method(struct answer_case *this)
 		"The specified method is not allowed against this resource.");
 }
 
+/* The token expires when so many objects were asked for. */
+static bool answer_permits(struct answer_case *this)
+{
+	const struct s3_store *store = this->store;
+	struct s3_access access = store->access;
+
+	if (store->expire_after > 0 && store->objects >= store->expire_after)
+		access.expired = true;
+	return s3_access_check(&access, this->request, answer_now(store), &this->error);
+}
+
 static bool answer_serve(struct answer_case *this)
 {
 	if (!answer_method(this) || !answer_locate(this))
 		return false;
 	answer_draw(this);
-	if (!s3_access_check(&this->store->access, this->request,
-			     answer_now(this->store), &this->error) ||
-	    answer_fails(this))
+	if (!answer_permits(this) || answer_fails(this))
 		return false;
 	return *this->key == 0 ? answer_bucket(this) : answer_object(this);
 }

@@ -22,6 +22,7 @@ struct s3_store {
 	const char *redirect;  /* where REDIRECT leads: "http://host:port" */
 	const char *listing;   /* a file that is every page of a listing, or NULL */
 	uint64_t change_after; /* objects asked for, then ETags change; 0: never */
+	uint64_t expire_after; /* the same, then the token is too old; 0: never */
 	uint64_t objects;      /* such requests so far */
 	unsigned others;       /* requests for what is no object */
 };
