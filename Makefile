@@ -11,6 +11,7 @@
 # make bench-io                      what counting a program's reads costs it
 # make bench-hooks                   programs nobody changed: truth, costs, the newest PyTorch
 # make bench-gate                     false alarms and power of the gate, on hours of launches
+# make bench-bucket                  a bucket: what is left of the waiting, and curl's rate
 # make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, a minute a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
@@ -418,6 +419,11 @@ bench-hooks:
 	@SOAK=1 BUILD=$(CURDIR)/$(B) tests/transforms.t
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/hooks.py
 
+bench-bucket:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all $(TOOLS)
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/bucket.py
+
 bench-page:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
 	@$(parallel) all $(TOOLS)
@@ -552,7 +558,7 @@ clean:
 	rm -rf build dist
 
 FORCE:
-.PHONY: all bench bench-advice bench-gate bench-hooks bench-io bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
+.PHONY: all bench bench-advice bench-bucket bench-gate bench-hooks bench-io bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
         gpu-bundle headers install lint $(LINTS:%=lint-%) soak tidy uninstall units wheel FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))

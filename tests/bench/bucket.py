@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""A bucket: what is left of the waiting, and how fast objects come beside `curl --parallel`.
+
+usage: bucket.py [--small]
+
+The server is the one of tests/tool, pinned to the last core, on 127.0.0.1; its share of that
+core is told. Waiting: 55 ms a GET, 100 kB objects, a program that computes 13 ms a sample, as
+DELI's does; one blocking GET after the other against libdsa. Rates: pairs of curl and libdsa in
+turn, each with as many requests at once; the listing is kept before them.
+--small: a twentieth of the objects, to see that it works."""
+
+import http.client
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../lib"))
+sys.path.insert(0, os.path.join(HERE, "../../loader/python"))
+from house import BUILD, Scratch
+from s3_server import S3Server
+
+os.environ["DSA_LIBRARY"] = os.path.join(BUILD, "libdsa.so")
+LATENCY, COMPUTE, BATCH, AT_ONCE = .055, .013, 32, 64
+SMALL = "--small" in sys.argv[1:]
+PAIRS = 2 if SMALL else 7
+
+
+def objects(scratch, name, count, size):
+    """A class of `count` objects, none of which compresses."""
+    folder = scratch.folder(name, "a")
+    block = os.urandom(size + count)
+    for i in range(count):
+        with open(os.path.join(folder, f"{i:06}.jpg"), "wb") as file:
+            file.write(block[i:i + size])
+    return scratch.at(name)
+
+
+class Pinned(S3Server):
+    """A server on one core, and how busy it was."""
+
+    def __init__(self, *arguments, **settings):
+        super().__init__(*arguments, **settings)
+        self.core = max(os.sched_getaffinity(0))
+        os.sched_setaffinity(self.process.pid, {self.core})
+        os.environ["AWS_ENDPOINT_URL_S3"] = self.url
+
+    def cpu_s(self):
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            words = file.read().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def epoch(size, compute_s=0., **more):
+    """Seconds waited for batches, and all seconds, of one epoch."""
+    import dsa
+
+    waited = 0.
+    with dsa.Loader("s3://bucket/", prep="raw", size=max(1, int((size / 3) ** .5)), batch=BATCH,
+                    epochs=1, arrays="numpy", **more) as loader:
+        began = last = time.monotonic()
+        for _, labels in loader:
+            now = time.monotonic()
+            waited += now - last
+            time.sleep(compute_s * len(labels))
+            last = time.monotonic()
+        return waited, time.monotonic() - began
+
+
+def blocking(server, count):
+    """Seconds of GETs one after the other, on one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    began = time.monotonic()
+    for i in range(count):
+        connection.request("GET", f"/bucket/a/{i:06}.jpg")
+        connection.getresponse().read()
+    return time.monotonic() - began
+
+
+def waiting(scratch):
+    count = 64 if SMALL else 2048
+    folder = objects(scratch, "waiting", count, 100000)
+    with Pinned(scratch, folder, latency=f"{LATENCY * 1000:g}ms") as server:
+        alone = blocking(server, min(count, 200)) / min(count, 200) * count
+        waited, whole = epoch(100000, COMPUTE, fetch_depth=16)
+        gets = sum("list-type" not in row.target for row in server.log())
+    print(f"55 ms a GET, {count} objects of 100 kB, {COMPUTE * 1000:g} ms of computing a sample\n"
+          f"  one blocking GET after the other  {alone:8.2f} s of waiting\n"
+          f"  libdsa, 16 requests at once       {waited:8.2f} s of waiting in {whole:.2f} s\n"
+          f"  the waiting falls by {100 * (1 - waited / alone):.1f} % (DELI: 93.5 %; wanted: 95 %)"
+          f"; {gets - min(count, 200)} GETs for {count} samples")
+
+
+def curl(scratch, server, count):
+    """Seconds of curl for all of them."""
+    path = scratch.at("curl.txt")
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(f'url = "{server.url}/bucket/a/{i:06}.jpg"\noutput = "/dev/null"\n'
+                        for i in range(count))
+    began = time.monotonic()
+    subprocess.run(["curl", "-sS", "--parallel", "--parallel-max", str(AT_ONCE), "-K", path],
+                   stderr=subprocess.DEVNULL, check=True)  # in parallel it shows its progress
+    return time.monotonic() - began
+
+
+def rates(scratch, count, size):
+    folder = objects(scratch, f"rates-{size}", count, size)
+    ratios, ours, theirs = [], [], []
+    with Pinned(scratch, folder) as server:
+        epoch(size, fetch_depth=AT_ONCE)  # the listing is kept from here on
+        busy, began = server.cpu_s(), time.monotonic()
+        for _ in range(PAIRS):
+            theirs.append(count / curl(scratch, server, count))
+            ours.append(count / epoch(size, fetch_depth=AT_ONCE)[1])
+            ratios.append(ours[-1] / theirs[-1])
+        share = (server.cpu_s() - busy) / (time.monotonic() - began)
+    print(f"{count} objects of {size // 1000} kB, {AT_ONCE} at once, {PAIRS} pairs\n"
+          f"  curl --parallel {statistics.median(theirs):8.0f} objects/s\n"
+          f"  libdsa          {statistics.median(ours):8.0f} objects/s\n"
+          f"  of curl's rate  {100 * statistics.median(ratios):8.0f} % "
+          f"({100 * min(ratios):.0f} .. {100 * max(ratios):.0f}; wanted: 90 %); the server had "
+          f"core {server.core} for {100 * share:.0f} % of the time")
+
+
+def main():
+    with Scratch() as scratch:
+        os.environ["XDG_CACHE_HOME"] = scratch.environment["XDG_CACHE_HOME"]
+        waiting(scratch)
+        for count, size in ((20000, 10000), (2000, 1000000)):
+            rates(scratch, count // 20 if SMALL else count, size)
+
+
+main()
