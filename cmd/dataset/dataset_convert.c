@@ -1,4 +1,4 @@
-/* dataset_convert.c - dsa dataset convert: a copy with smaller pictures. */
+/* dataset_convert.c - dsa dataset convert: a copy that is smaller, or in another form. */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
@@ -7,11 +7,15 @@
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/name.h"
+#include "loader/base/number.h"
+#include "profiler/dataset/archive/shard_form.h"
 #include "profiler/dataset/convert.h"
+#include "profiler/dataset/repack.h"
 
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 static atomic_bool convert_stop;
 
@@ -24,9 +28,37 @@ static void convert_ask_to_stop(int signal)
 struct convert_command {
 	struct convert_config config;
 	struct progress progress;
+	struct repack_config repack;
 	unsigned quality;
+	unsigned format; /* a place in convert_forms */
+	bool given;      /* the format */
 	bool json;
 };
+
+static const struct shard_form *const convert_forms[] = {NULL, &shard_form_tar,
+							 &shard_form_tfrecord};
+
+static void convert_set_format(struct argp_state *state, void *asked, const char *value)
+{
+	struct convert_command *command = asked;
+
+	command->given = true;
+	command->format =
+		strcmp(value, "tfrecord") == 0 ? 2 : strcmp(value, "tar") == 0;
+	if (command->format == 0 && strcmp(value, "tree") != 0)
+		argument_error(state, "--format is tree, tar or tfrecord, not '%s'",
+			       value);
+}
+
+static void convert_set_shard(struct argp_state *state, void *size, const char *value)
+{
+	uint64_t bytes;
+
+	if (!number_size(value, &bytes) || bytes == 0 || (double)bytes > SHARD_LARGEST)
+		argument_error(state, "--shard-size is 1 to 1G, not '%s'", value);
+	else
+		*(double *)size = (double)bytes;
+}
 
 static void convert_set_folder(struct argp_state *state, void *asked, const char *path)
 {
@@ -45,15 +77,29 @@ static void convert_check(struct argp_state *state, void *asked)
 	const struct convert_command *command = asked;
 
 	if (state->arg_num < 2)
-		argument_error(state, "from which folder to which?");
-	else if (command->config.resize == 0)
-		argument_error(state,
-			       "how large are they to be? (--resize, such as 256)");
+		argument_error(state, "from which data set to which folder?");
+	else if (command->given && command->config.resize > 0)
+		argument_error(state, "--format or --resize, one at a time");
+	else if (!command->given && command->config.resize == 0)
+		argument_error(state, "what is to be done? (--resize, such as 256, or "
+				      "--format)");
 }
 
+#define TEXT(member)         ARGUMENT(convert_command, TEXT, member)
 #define NUMBER(member, most) ARGUMENT_NUMBER(convert_command, member, 1, most)
 
 static const struct argument arguments[] = {
+	{"format", 0, "FORM", ARGUMENT_ALL_BY(CALL, convert_set_format),
+	 "Copy the pictures as they are, to a folder per class (tree), or to shards "
+	 "(tar, "
+	 "tfrecord)"},
+	{"image-feature", 0, "NAME", TEXT(repack.image_feature),
+	 "The feature of TFRecord's examples that is the picture"},
+	{"label-feature", 0, "NAME", TEXT(repack.label_feature),
+	 "The feature that is the label (default: as the first record has them)"},
+	{"shard-size", 0, "SIZE",
+	 ARGUMENT_BY(convert_command, repack.shard_size, convert_set_shard),
+	 "Pictures in a shard, in bytes (default 32M); each thread holds one"},
 	{"resize", 0, "PIXELS", NUMBER(config.resize, LIMIT_SIDE),
 	 "Make the shorter side of larger pictures PIXELS long"},
 	{"quality", 0, "N", NUMBER(quality, 100),
@@ -71,13 +117,17 @@ static int convert_print_json(const struct convert_config *config,
 {
 	char name[256];
 	json_t *json = json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "path",
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:f}", "path",
 		name_escape(config->to, name, sizeof(name)), "images",
-		(json_int_t)result->samples, "resize", (json_int_t)config->resize,
-		"resized", (json_int_t)result->resized, "broken",
-		(json_int_t)result->broken, "quality", (json_int_t)config->quality,
+		(json_int_t)result->samples, config->resize > 0 ? "resized" : "there",
+		(json_int_t)result->resized, "broken", (json_int_t)result->broken,
 		"bytes_before", (json_int_t)result->bytes_before, "bytes",
 		(json_int_t)result->bytes, "wall_s", result->seconds);
+
+	if (config->resize > 0) {
+		json_object_set_new(json, "resize", json_integer(config->resize));
+		json_object_set_new(json, "quality", json_integer(config->quality));
+	}
 
 	return cmd_print_json(json, 9);
 }
@@ -87,12 +137,18 @@ static int convert_print_text(const struct convert_config *config,
 {
 	char name[256];
 
-	printf("%s: %u of %u pictures resized to %u pixels, %.1f MB instead of %.1f "
-	       "MB, "
-	       "in %.1f s\n",
-	       name_escape(config->to, name, sizeof(name)), result->resized,
-	       result->samples, config->resize, (double)result->bytes / 1e6,
-	       (double)result->bytes_before / 1e6, result->seconds);
+	name_escape(config->to, name, sizeof(name));
+	if (config->resize > 0)
+		printf("%s: %u of %u pictures resized to %u pixels, %.1f MB instead of "
+		       "%.1f MB, in %.1f s\n",
+		       name, result->resized, result->samples, config->resize,
+		       (double)result->bytes / 1e6, (double)result->bytes_before / 1e6,
+		       result->seconds);
+	else
+		printf("%s: %u of %u pictures, %u of them there already, %.1f MB, in "
+		       "%.1f s\n",
+		       name, result->samples - result->broken, result->samples,
+		       result->resized, (double)result->bytes / 1e6, result->seconds);
 	for (uint32_t i = 0; i < result->broken && i < CONVERT_NAMED; i++)
 		printf("broken: %s\n", result->named[i]);
 	if (result->broken > CONVERT_NAMED)
@@ -101,11 +157,27 @@ static int convert_print_text(const struct convert_config *config,
 	return 0;
 }
 
+static int convert_repack(struct convert_command *asked, struct convert_result *result,
+			  struct error *err)
+{
+	struct repack_config *repack = &asked->repack;
+
+	repack->from = asked->config.from;
+	repack->to = asked->config.to;
+	repack->form = convert_forms[asked->format];
+	repack->threads = asked->config.threads;
+	repack->stop = asked->config.stop;
+	repack->progress = asked->config.progress;
+	repack->arg = asked->config.arg;
+	return repack_run(repack, result, err);
+}
+
 static int convert_main(const struct command *self, int argc, char **argv)
 {
 	struct convert_command asked = {.config = {.threads = dataset_threads(),
 						   .stop = &convert_stop,
 						   .progress = progress_show_of},
+					.repack = {.shard_size = 32e6},
 					.quality = CONVERT_QUALITY};
 	struct convert_result result;
 	struct error err = {0};
@@ -117,7 +189,8 @@ static int convert_main(const struct command *self, int argc, char **argv)
 	signals_take(SIGINT, convert_ask_to_stop, 0);
 	signals_take(SIGTERM, convert_ask_to_stop, 0);
 	progress_begin(&asked.progress, "pictures", 0);
-	status = convert_run(&asked.config, &result, &err);
+	status = asked.given ? convert_repack(&asked, &result, &err)
+			     : convert_run(&asked.config, &result, &err);
 	progress_clear();
 	if (status < 0)
 		return cmd_fail(&err);
@@ -129,12 +202,14 @@ static int convert_main(const struct command *self, int argc, char **argv)
 
 const struct command command_dataset_convert = {
 	.name = "convert",
-	.summary = "make a copy with smaller pictures",
+	.summary = "make a copy with smaller pictures, or in another form",
 	.arguments = arguments,
 	.check = convert_check,
-	.doc = "Copy the data set FROM, a folder per class, to TO, which must not "
-	       "exist "
-	       "or be empty, with smaller pictures.\vSmaller pictures are decoded "
-	       "faster and read faster; random crops of them have less detail.",
+	.doc = "Copy the data set FROM to TO, which must not exist or be empty: a "
+	       "folder "
+	       "per class with smaller pictures (--resize), or any data set in another "
+	       "form (--format), which goes on where it was interrupted.\vSmaller "
+	       "pictures are decoded faster and read faster; random crops of them have "
+	       "less detail. Shards are read faster from slow storage.",
 	.run = convert_main,
 };

@@ -7,8 +7,8 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
-#include "profiler/dataset/make.h"
 #include "profiler/dataset/archive/shard_form.h"
+#include "profiler/dataset/make.h"
 
 #include <jansson.h>
 #include <signal.h>

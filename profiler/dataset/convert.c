@@ -27,8 +27,7 @@ struct convert {
 
 	pthread_mutex_t lock; /* guards what follows */
 	struct convert_result result;
-	uint32_t named[CONVERT_NAMED]; /* samples whose names the result has */
-	struct error error;            /* the first one */
+	struct error error; /* the first one */
 };
 
 /* What a thread works with. */
@@ -108,35 +107,32 @@ static void convert_remove_all(struct convert *convert)
 
 /* ---- samples ---- */
 
-static char *convert_broken_text(const struct convert *convert, uint32_t sample,
+static char *convert_broken_text(const struct source *source, uint32_t sample,
 				 const struct error *why)
 {
 	char name[NAME_SHOWN], *text;
 
-	source_name(convert->source, sample, name, sizeof(name));
+	source_name(source, sample, name, sizeof(name));
 	return asprintf(&text, "%s: %s", name, why->message) < 0 ? NULL : text;
 }
 
-/* The first ones of the data set are named, in its order, whichever thread meets them
- * first. Called with the lock held. */
-static void convert_name_broken(struct convert *convert, uint32_t sample,
-				const struct error *why)
+void convert_result_broken(struct convert_result *result, const struct source *source,
+			   uint32_t sample, const struct error *why)
 {
-	struct convert_result *result = &convert->result;
 	uint32_t at = result->broken++;
 
 	if (at >= CONVERT_NAMED) {
 		at = CONVERT_NAMED - 1;
-		if (convert->named[at] < sample)
+		if (result->at[at] < sample)
 			return;
 		free(result->named[at]);
 	}
-	for (; at > 0 && convert->named[at - 1] > sample; at--) {
-		convert->named[at] = convert->named[at - 1];
+	for (; at > 0 && result->at[at - 1] > sample; at--) {
+		result->at[at] = result->at[at - 1];
 		result->named[at] = result->named[at - 1];
 	}
-	convert->named[at] = sample;
-	result->named[at] = convert_broken_text(convert, sample, why);
+	result->at[at] = sample;
+	result->named[at] = convert_broken_text(source, sample, why);
 }
 
 static void convert_count(struct convert *convert, uint32_t sample, size_t before,
@@ -149,7 +145,7 @@ static void convert_count(struct convert *convert, uint32_t sample, size_t befor
 	result->bytes_before += before;
 	result->bytes += shrunk->size;
 	if (broken->code != 0)
-		convert_name_broken(convert, sample, broken);
+		convert_result_broken(result, convert->source, sample, broken);
 	else
 		result->resized += !shrunk->same;
 	result->converted++;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct error;
+struct source;
 
 struct convert_config {
 	const char *from; /* a folder per class */
@@ -38,6 +39,7 @@ struct convert_result {
 	uint32_t samples, converted, resized;
 	uint32_t broken;            /* not decoded, or not read; */
 	char *named[CONVERT_NAMED]; /* the first of them: "b/x.jpg: is no JPEG" */
+	uint32_t at[CONVERT_NAMED]; /* their samples */
 	uint64_t bytes_before, bytes;
 	double seconds; /* wall time */
 };
@@ -49,6 +51,10 @@ struct convert_result {
  */
 int convert_run(const struct convert_config *config, struct convert_result *result,
 		struct error *err);
+/* Counts a broken sample. The first ones of the data set are named, in its order, whichever
+ * thread meets them first; one thread at a time. */
+void convert_result_broken(struct convert_result *result, const struct source *source,
+			   uint32_t sample, const struct error *why);
 void convert_result_free(struct convert_result *result);
 
 #endif

@@ -4,10 +4,10 @@
 #include "loader/base/error.h"
 #include "loader/base/io.h"
 #include "loader/base/thread_pool.h"
+#include "profiler/dataset/archive/shard_form.h"
 #include "profiler/dataset/new_folder.h"
 #include "profiler/dataset/pattern.h"
 #include "profiler/dataset/photo.h"
-#include "profiler/dataset/archive/shard_form.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -53,18 +53,45 @@ void new_folder_close(struct new_folder *folder)
 		close(folder->fd);
 }
 
-int new_folder_put(const struct new_folder *folder, const char *path, const void *bytes,
-		   size_t size)
+/* Compares a file with what was written to it, once that is on the disk. */
+static int new_folder_prove(int fd, const void *bytes, size_t size)
 {
+	char read_again[1 << 14];
+	size_t at = 0;
+
+	if (fdatasync(fd) < 0)
+		return -errno;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	while (at < size) {
+		size_t most =
+			size - at < sizeof(read_again) ? size - at : sizeof(read_again);
+		ssize_t got = pread(fd, read_again, most, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 ||
+		    memcmp(read_again, (const char *)bytes + at, (size_t)got) != 0)
+			return got < 0 ? -errno : -EIO;
+		at += (size_t)got;
+	}
+	return 0;
+}
+
+static int new_folder_write(const struct new_folder *folder, const char *path,
+			    const void *bytes, size_t size, bool proven)
+{
+	int flags = O_RDWR | O_CREAT | O_CLOEXEC | (proven ? O_TRUNC : O_EXCL);
 	char temp[PATH_MAX];
 	int result, fd;
 
 	if (snprintf(temp, sizeof(temp), "%s" TEMP, path) >= (int)sizeof(temp))
 		return -ENAMETOOLONG;
-	fd = openat(folder->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(folder->fd, temp, flags, 0666);
 	if (fd < 0)
 		return -errno;
 	result = io_write(fd, bytes, size);
+	if (result == 0 && proven)
+		result = new_folder_prove(fd, bytes, size);
 	if (close(fd) != 0 && result == 0)
 		result = -errno;
 	if (result == 0 && renameat(folder->fd, temp, folder->fd, path) != 0)
@@ -72,6 +99,18 @@ int new_folder_put(const struct new_folder *folder, const char *path, const void
 	if (result != 0)
 		unlinkat(folder->fd, temp, 0);
 	return result;
+}
+
+int new_folder_put(const struct new_folder *folder, const char *path, const void *bytes,
+		   size_t size)
+{
+	return new_folder_write(folder, path, bytes, size, false);
+}
+
+int new_folder_put_proven(const struct new_folder *folder, const char *path,
+			  const void *bytes, size_t size)
+{
+	return new_folder_write(folder, path, bytes, size, true);
 }
 
 void new_folder_remove(const struct new_folder *folder)

@@ -25,6 +25,11 @@ void new_folder_close(struct new_folder *folder);
 int new_folder_put(const struct new_folder *folder, const char *path, const void *bytes,
 		   size_t size);
 
+/* The same, and the file is on the disk, was read from there and compared, before it has its
+ * name: -EIO when it differs. What was left of an earlier try is written over. */
+int new_folder_put_proven(const struct new_folder *folder, const char *path,
+			  const void *bytes, size_t size);
+
 /* Removes the folder itself, if it was made and is empty again. */
 void new_folder_remove(const struct new_folder *folder);
 

@@ -13,12 +13,41 @@ echo "many that are broken, in the order of the data set:"
 mkdir many many/a
 for i in 01 02 03 04 05 06 07 08 09 10 11; do echo "no $i" >many/a/$i.jpg; done
 dsa dataset convert --resize 64 many few | grep '^broken' | cut -c 1-18
+echo "other forms, there and back:"
+rm -f set/checks/hello*
+dsa dataset convert --format tfrecord --shard-size 40K set records | sed 's/, [0-9.]* MB.*//'
+dsa dataset convert --format tar --shard-size 100K --label-feature image/class/text records tars |
+	sed 's/, [0-9.]* MB.*//'
+dsa dataset convert --format tree tars tree | sed 's/, [0-9.]* MB.*//'
+rm set/bricks/empty.jpg
+for class in bricks checks; do
+	cat "set/$class"/*.jpg >one
+	cat "tree/$class"/*.jpg | cmp - one && echo "the same $class"
+done
+ls -A records tars
+echo "what was interrupted goes on:"
+again() {
+	dsa dataset convert --format tfrecord --shard-size 100K --threads 1 set again
+}
+(
+	ulimit -f 16
+	again || echo "status $?"
+)
+ls -A again
+dsa dataset convert --format tfrecord --shard-size 100K set whole >made
+cp whole/shard-000000.tfrecord again
+echo half >again/shard-000001.tfrecord.part
+again | sed 's/, [0-9.]* MB.*//'
+diff -r whole again && echo "the same"
+again || echo "status $?"
 echo "a second time:"
 dsa dataset convert --resize 64 set small || echo "status $?"
 echo "refused:"
 dsa dataset convert set other 2>&1 | head -1
 dsa dataset convert --resize 64 set 2>&1 | head -1
 dsa dataset convert --resize 0 set other 2>&1 | head -1
+dsa dataset convert --resize 64 --format tar set other 2>&1 | head -1
+dsa dataset convert --format zip set other 2>&1 | head -1
 dsa dataset convert --resize 64 nowhere other || echo "status $?"
 dsa dataset convert --resize 64 synthetic other || echo "status $?"
 [ -e other ] || echo "nothing is left"

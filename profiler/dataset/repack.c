@@ -1,0 +1,335 @@
+/* repack.c - fills files with samples in several threads, each file in one. */
+#include "profiler/dataset/repack.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/base/thread_pool.h"
+#include "loader/source.h"
+#include "profiler/dataset/archive/shard_form.h"
+#include "profiler/dataset/new_folder.h"
+#include "profiler/dataset/sample_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PLAN ".dsa-convert"
+
+enum { PATH_LEN = 512, PLAN_LEN = 256 };
+
+struct repack {
+	const struct repack_config *config;
+	const struct source *source;
+	struct new_folder folder;
+	uint32_t *first; /* sample of each file, and the end */
+	uint32_t files;
+	atomic_uint_fast32_t next; /* file to begin */
+	atomic_bool failed;
+
+	pthread_mutex_t lock; /* guards what follows */
+	struct convert_result result;
+	struct error error; /* the first one */
+};
+
+static void repack_fail(struct repack *repack, const struct error *err)
+{
+	pthread_mutex_lock(&repack->lock);
+	if (!atomic_exchange(&repack->failed, true))
+		repack->error = *err;
+	pthread_mutex_unlock(&repack->lock);
+}
+
+static bool repack_over(const struct repack *repack)
+{
+	const atomic_bool *stop = repack->config->stop;
+
+	return atomic_load(&repack->failed) || (stop != NULL && atomic_load(stop));
+}
+
+static void repack_path(const struct repack *repack, uint32_t file, char path[PATH_LEN])
+{
+	const struct source *source = repack->source;
+
+	if (repack->config->form != NULL)
+		shard_form_path(repack->config->form, file, path);
+	else
+		snprintf(path, PATH_LEN, "%s/%06u.jpg",
+			 source_class(source, source_label(source, file)), file);
+}
+
+/* ---- one file ---- */
+
+/* A sample that can't be read is left out. */
+static void repack_broken(struct repack *repack, uint32_t sample,
+			  const struct error *why)
+{
+	pthread_mutex_lock(&repack->lock);
+	convert_result_broken(&repack->result, repack->source, sample, why);
+	pthread_mutex_unlock(&repack->lock);
+}
+
+static int repack_add(struct repack *repack, uint32_t sample,
+		      const struct sample_bytes *bytes, struct archive *archive)
+{
+	const struct shard_form *form = repack->config->form;
+	uint32_t label = source_label(repack->source, sample);
+	const struct shard_picture picture = {
+		.number = sample,
+		.label = label,
+		.class = source_class(repack->source, label),
+		.bytes = bytes->bytes,
+		.size = bytes->size,
+	};
+	uint8_t *room;
+
+	if (form != NULL)
+		return form->add(archive, &picture);
+	room = archive_more(archive, bytes->size);
+	if (room == NULL)
+		return -ENOMEM;
+	memcpy(room, bytes->bytes, bytes->size);
+	return 0;
+}
+
+/* The samples of a file; *read: so many of them could be read. */
+static int repack_fill(struct repack *repack, uint32_t file, struct sample_bytes *bytes,
+		       struct archive *archive, uint32_t *read)
+{
+	int result = 0;
+
+	for (uint32_t i = repack->first[file]; i < repack->first[file + 1]; i++) {
+		struct error err = {0};
+
+		if (repack_over(repack))
+			return -ECANCELED;
+		result = sample_load(repack->source, i, bytes, &err);
+		if (result == 0 && bytes->size == 0)
+			result = error_set(&err, EBADMSG, "is empty");
+		if (result == 0) {
+			result = repack_add(repack, i, bytes, archive);
+			++*read;
+		} else if (result != -ENOMEM) {
+			repack_broken(repack, i, &err);
+			result = 0;
+		}
+		if (result < 0)
+			return result;
+	}
+	return repack->config->form != NULL ? repack->config->form->end(archive) : 0;
+}
+
+static void repack_count(struct repack *repack, uint32_t file, size_t bytes, bool there)
+{
+	const struct repack_config *config = repack->config;
+	struct convert_result *result = &repack->result;
+	uint32_t samples = repack->first[file + 1] - repack->first[file];
+
+	pthread_mutex_lock(&repack->lock);
+	result->converted += samples;
+	result->resized += there ? samples : 0;
+	result->bytes += bytes;
+	if (config->progress != NULL)
+		config->progress(config->arg, result->converted, result->samples);
+	pthread_mutex_unlock(&repack->lock);
+}
+
+static int repack_file(struct repack *repack, uint32_t file, struct sample_bytes *bytes)
+{
+	struct archive archive = {0};
+	struct stat status;
+	char path[PATH_LEN];
+	uint32_t read = 0;
+	int result;
+
+	repack_path(repack, file, path);
+	if (fstatat(repack->folder.fd, path, &status, 0) == 0) {
+		repack_count(repack, file, (size_t)status.st_size, true);
+		return 0;
+	}
+	result = repack_fill(repack, file, bytes, &archive, &read);
+	if (result == 0 && read > 0)
+		result = new_folder_put_proven(&repack->folder, path, archive.bytes,
+					       archive.size);
+	if (result == 0)
+		repack_count(repack, file, archive.size, false);
+	free(archive.bytes);
+	return result;
+}
+
+static void repack_work(void *context)
+{
+	struct repack *repack = context;
+	struct sample_bytes bytes = {0};
+
+	while (!repack_over(repack)) {
+		uint_fast32_t file = atomic_fetch_add(&repack->next, 1);
+		struct error err = {0};
+		int result;
+
+		if (file >= repack->files)
+			break;
+		result = repack_file(repack, (uint32_t)file, &bytes);
+		if (result == 0 || result == -ECANCELED)
+			continue;
+		error_sys(&err, -result,
+			  "cannot write into %s; the same command goes on "
+			  "from here",
+			  repack->folder.name);
+		repack_fail(repack, &err);
+	}
+	sample_bytes_fini(&bytes);
+}
+
+/* ---- all of them ---- */
+
+/* Where each file begins: known from the index alone, so that a second run has the same
+ * files. */
+static int repack_plan(struct repack *repack)
+{
+	uint32_t count = source_count(repack->source);
+	double bytes = 0;
+
+	repack->first = calloc((size_t)count + 1, sizeof(*repack->first));
+	if (repack->first == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t size = source_size(repack->source, i);
+
+		if (i == 0 || repack->config->form == NULL ||
+		    bytes + size > repack->config->shard_size) {
+			repack->first[repack->files++] = i;
+			bytes = 0;
+		}
+		bytes += size;
+	}
+	repack->first[repack->files] = count;
+	return 0;
+}
+
+/* What is made, in a line. */
+static void repack_describe(const struct repack *repack, char text[PLAN_LEN])
+{
+	const struct shard_form *form = repack->config->form;
+
+	snprintf(text, PLAN_LEN, "dsa dataset convert: %s of %.0f bytes from %016llx\n",
+		 form != NULL ? form->ending : "tree",
+		 form != NULL ? repack->config->shard_size : 0,
+		 (unsigned long long)source_facts(repack->source)->digest);
+}
+
+/* True if the folder was begun for the same. */
+static bool repack_begun(const struct repack *repack, const char *plan)
+{
+	char text[PLAN_LEN] = "";
+	int fd = openat(repack->folder.fd, PLAN, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return got > 0 && strcmp(text, plan) == 0;
+}
+
+/* All of them, as their order is what numbers them, whether they have samples or not. */
+static int repack_add_folders(const struct repack *repack, struct error *err)
+{
+	uint32_t classes = source_facts(repack->source)->classes;
+
+	for (uint32_t i = 0; i < classes; i++) {
+		const char *class = source_class(repack->source, i);
+		char shown[NAME_SHOWN];
+
+		if (i > 0 && strcmp(source_class(repack->source, i - 1), class) >= 0)
+			return error_set(err, EINVAL,
+					 "the labels are numbers, and folders have the "
+					 "order of their names: convert it to tar or "
+					 "tfrecord (--format)");
+		if (class[0] == '.' || strchr(class, '/') != NULL ||
+		    strlen(class) >= PATH_LEN / 2)
+			return error_set(err, EINVAL,
+					 "the class '%s' can't be a folder: convert it "
+					 "to tar or tfrecord (--format)",
+					 name_escape(class, shown, sizeof(shown)));
+		if (mkdirat(repack->folder.fd, class, 0777) < 0 && errno != EEXIST)
+			return error_sys(err, errno, "cannot make a folder in %s",
+					 repack->folder.name);
+	}
+	return 0;
+}
+
+static int repack_open(struct repack *repack, struct error *err)
+{
+	char plan[PLAN_LEN];
+	int result = new_folder_open(&repack->folder, repack->config->to, err);
+
+	repack_describe(repack, plan);
+	if (result == 0)
+		result = new_folder_put_proven(&repack->folder, PLAN, plan,
+					       strlen(plan));
+	else if (result != -ENOTEMPTY || !repack_begun(repack, plan))
+		return result;
+	else
+		result = 0;
+	if (result < 0)
+		return error_sys(err, -result, "cannot write into %s",
+				 repack->folder.name);
+	return repack->config->form == NULL ? repack_add_folders(repack, err) : 0;
+}
+
+static int repack_work_together(struct repack *repack, struct error *err)
+{
+	const struct convert_result *result = &repack->result;
+
+	thread_pool_run(repack->config->threads, repack_work, repack);
+	if (atomic_load(&repack->failed))
+		return error_set(err, repack->error.code, "%s", repack->error.message);
+	if (result->converted < result->samples)
+		return error_set(err, ECANCELED,
+				 "stopped after %u of %u pictures; the same command "
+				 "goes on from there",
+				 result->converted, result->samples);
+	if (unlinkat(repack->folder.fd, PLAN, 0) < 0 || syncfs(repack->folder.fd) < 0)
+		return error_sys(err, errno, "cannot write into %s",
+				 repack->folder.name);
+	return 0;
+}
+
+int repack_run(const struct repack_config *config, struct convert_result *result,
+	       struct error *err)
+{
+	const struct source_config indexing = {.threads = config->threads,
+					       .image_feature = config->image_feature,
+					       .label_feature = config->label_feature};
+	struct source *source = source_open(config->from, &indexing, err);
+	struct repack repack = {.config = config,
+				.source = source,
+				.folder.fd = -1,
+				.lock = PTHREAD_MUTEX_INITIALIZER};
+	uint64_t start = clock_now();
+	int status;
+
+	*result = (struct convert_result){0};
+	if (source == NULL)
+		return err != NULL && err->code != 0 ? -err->code : -EIO;
+	repack.result.samples = source_count(source);
+	repack.result.bytes_before = source_facts(source)->bytes;
+	status = repack_plan(&repack);
+	if (status < 0)
+		error_sys(err, -status, "cannot convert the data set");
+	if (status == 0)
+		status = repack_open(&repack, err);
+	if (status == 0)
+		status = repack_work_together(&repack, err);
+	repack.result.seconds = clock_since(start);
+	new_folder_close(&repack.folder);
+	free(repack.first);
+	source_close(source);
+	*result = repack.result;
+	if (status < 0)
+		convert_result_free(result);
+	return status;
+}
