@@ -117,6 +117,7 @@ void profile_init(struct profile *profile)
 		.target_status = -1,
 		.loaders = UNKNOWN,
 		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN},
+		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
 		.loader_kind = PROFILE_NO_WORD,
 		.split = PROFILE_NO_WORD,
 		.handover_s = NAN,

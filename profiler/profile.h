@@ -380,6 +380,12 @@ struct profile {
 		uint64_t gets, retries, listing;
 		double listing_age_s;
 	} requests;
+	/* Of a cache on local disk, in all windows: samples it had, and that were written to
+	 * it or could not be; files that were torn or foreign; samples that had changed;
+	 * whether it ended writing, as the disk is full. UNKNOWN: there is none. */
+	struct profile_disk_cache {
+		uint64_t hits, written, refused, dropped, stale, full;
+	} disk_cache;
 	bool huge_pages;
 	char *device; /* that batches are copied to, "cuda:0"; NULL: none, nor what follows */
 	char *device_memory;           /* "pinned"; "unpinned": it could not be */

@@ -408,6 +408,7 @@ struct trace_loader {
 	char cache[16], prep[16], output[32]; /* "float32 NCHW 224" */
 	uint64_t dataset_samples, dataset_bytes, digest;
 	uint64_t cache_capacity; /* bytes; 0 for none and page */
+	uint32_t cache_on_disk;  /* 1: that of disk_* */
 	uint64_t sample_bytes;   /* prepared */
 	uint64_t seed, steps_per_epoch;
 	uint32_t classes, batch, workers, fetch_depth, prefetch, slots;

@@ -3,6 +3,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
 #include "loader/cache.h"
+#include "loader/disk.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
 #include "loader/source.h"
@@ -114,6 +115,24 @@ void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blo
 	}
 }
 
+/* What happened to the cache on disk since the last time. */
+static void fetch_client_count_disk(struct pipeline *p)
+{
+	struct trace_process *process = p->parts.process;
+	const struct disk *disk = cache_disk(p->parts.cache);
+	struct disk_stats now, *told = &p->told;
+
+	if (disk == NULL)
+		return;
+	disk_stats(disk, &now);
+	trace_add(process, TRACE_disk_written, now.written - told->written);
+	trace_add(process, TRACE_disk_refused, now.refused - told->refused);
+	trace_add(process, TRACE_disk_dropped, now.dropped - told->dropped);
+	trace_add(process, TRACE_disk_stale, now.stale - told->stale);
+	trace_add(process, TRACE_disk_full, now.stopped != 0 && told->stopped == 0);
+	*told = now;
+}
+
 static void job_done(void *context, const struct fetch_job *job, struct blob *blob,
 		     int result)
 {
@@ -123,6 +142,7 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	if (!job->hit && source_facts(p->parts.source)->remote)
 		trace_add(p->parts.process, TRACE_wanted_gets, 1);
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
+	fetch_client_count_disk(p);
 	if (result == -EKEYREJECTED && !p->closing)
 		stream_fail(p, EKEYREJECTED, job->why);
 	if ((job->tag & TAG_READAHEAD) != 0)

@@ -16,6 +16,7 @@
 
 #include "loader/base/error.h"
 #include "loader/batch_sink.h"
+#include "loader/disk.h"
 #include "loader/fetch.h"
 #include "loader/pipeline/turn.h"
 #include "loader/plan.h"
@@ -129,6 +130,7 @@ struct pipeline {
 	struct pipeline_losses losses;
 	struct pipeline_counts carried; /* from discarded batches to the next one */
 
+	struct disk_stats told; /* to the session, of a cache on disk */
 	struct fetch *fetch;
 	struct worker *workers;
 	unsigned worker_count;

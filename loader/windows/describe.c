@@ -29,6 +29,7 @@ void describe_loader(const struct windows_parts *parts, struct trace_loader *abo
 		.dataset_bytes = source_facts(parts->source)->bytes,
 		.digest = source_facts(parts->source)->digest,
 		.cache_capacity = options->cache_bytes,
+		.cache_on_disk = options->cache_dir[0] != '\0',
 		.sample_bytes = parts->shape->sample_bytes,
 		.seed = options->seed,
 		.steps_per_epoch = pipeline_steps(parts->pipeline),

@@ -97,6 +97,12 @@ static int check_known(const struct model *model, const struct profile_change *c
 		return error_set(err, ENODATA,
 				 "the run had all its files in memory: what they take "
 				 "from storage, it has not seen");
+	if (model->profile->disk_cache.hits != UNKNOWN &&
+	    (!isnan(change->cache_share) || profile_word_known(&change->cache_policy)))
+		return error_set(
+			err, ENODATA,
+			"not predicted: the cache is on disk, and what a hit of "
+			"another size costs there was not measured");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
 	if (check_loader(model, change, err) < 0)

@@ -98,6 +98,16 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			.listing_age_s = loader->listing_age_s,
 		};
 	}
+	if (loader->cache_on_disk) {
+		profile->disk_cache = (struct profile_disk_cache){
+			.hits = profile_fill_total(trace, TRACE_disk_samples),
+			.written = profile_fill_total(trace, TRACE_disk_written),
+			.refused = profile_fill_total(trace, TRACE_disk_refused),
+			.dropped = profile_fill_total(trace, TRACE_disk_dropped),
+			.stale = profile_fill_total(trace, TRACE_disk_stale),
+			.full = profile_fill_total(trace, TRACE_disk_full),
+		};
+	}
 	profile->huge_pages = loader->huge_pages;
 	if (trace->epoch_starts > 0) {
 		profile->epoch_starts = trace->epoch_starts;

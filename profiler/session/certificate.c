@@ -55,8 +55,11 @@ static bool check_warm(struct window *window)
 
 static bool check_bytes(struct window *window)
 {
-	double reads = (double)window_counted(window->raw, TRACE_fetched_samples);
-	double payload = (double)window_counted(window->raw, TRACE_fetched_bytes);
+	/* what a cache on disk had was read of storage, too */
+	double reads = (double)(window_counted(window->raw, TRACE_fetched_samples) +
+				window_counted(window->raw, TRACE_disk_samples));
+	double payload = (double)(window_counted(window->raw, TRACE_fetched_bytes) +
+				  window_counted(window->raw, TRACE_disk_bytes));
 	double slack = slack_bytes(window, reads, payload);
 	uint64_t bytes = window_read_bytes(window->raw);
 

@@ -13,6 +13,9 @@ static const enum trace_counter of_loader[] = {
 	TRACE_hit_bytes,        TRACE_staged_samples,  TRACE_staged_bytes,
 	TRACE_throttle_reads,   TRACE_throttle_bytes,  TRACE_throttle_busy_ns,
 	TRACE_bare_cpu_ns,      TRACE_full_cpu_ns,     TRACE_prepared_bytes,
+	TRACE_disk_samples,     TRACE_disk_bytes,      TRACE_disk_ns,
+	TRACE_disk_written,     TRACE_disk_refused,    TRACE_disk_dropped,
+	TRACE_disk_stale,       TRACE_disk_full,
 };
 
 void merge_shared_describe(struct trace *job, const struct trace *loader)

@@ -47,6 +47,13 @@ static void html_setting_data_set(const struct html *html)
 	html_setting_bytes(html->out, "Bytes", profile->dataset_bytes);
 	html_setting_count(html->out, "Classes", profile->classes);
 	html_pair(html->out, "Digest", profile->digest);
+	html_setting_count(html->out, "Samples from the cache on disk",
+			   profile->disk_cache.hits);
+	html_setting_count(html->out, "Written to it", profile->disk_cache.written);
+	html_setting_count(html->out, "Torn or foreign files in it",
+			   profile->disk_cache.dropped);
+	html_setting_count(html->out, "Not written to it, as the disk was slow or full",
+			   profile->disk_cache.refused);
 	html_setting_count(html->out, "Objects asked for", profile->requests.gets);
 	html_setting_count(html->out, "Requests sent again", profile->requests.retries);
 	html_setting_count(html->out, "Requests to list", profile->requests.listing);

@@ -41,6 +41,12 @@ const struct field field_profile[] = {
 	AT("requests.retries", COUNT, requests.retries),
 	AT("requests.listing", COUNT, requests.listing),
 	AT("requests.listing_age_s", NUMBER, requests.listing_age_s),
+	AT("disk_cache.hits", COUNT, disk_cache.hits),
+	AT("disk_cache.written", COUNT, disk_cache.written),
+	AT("disk_cache.refused", COUNT, disk_cache.refused),
+	AT("disk_cache.dropped", COUNT, disk_cache.dropped),
+	AT("disk_cache.stale", COUNT, disk_cache.stale),
+	AT("disk_cache.full", COUNT, disk_cache.full),
 	AT("loader.kind", LOADER, loader_kind),
 	AT("loader.handover_s", NUMBER, handover_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
