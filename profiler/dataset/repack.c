@@ -20,7 +20,7 @@
 
 #define PLAN ".dsa-convert"
 
-enum { PATH_LEN = 512, PLAN_LEN = 256 };
+enum { PATH_LEN = 512, PLAN_LEN = 1024 };
 
 struct repack {
 	const struct repack_config *config;
@@ -215,11 +215,14 @@ static int repack_plan(struct repack *repack)
 static void repack_describe(const struct repack *repack, char text[PLAN_LEN])
 {
 	const struct shard_form *form = repack->config->form;
+	const struct source_facts *facts = source_facts(repack->source);
 
-	snprintf(text, PLAN_LEN, "dsa dataset convert: %s of %.0f bytes from %016llx\n",
+	snprintf(text, PLAN_LEN,
+		 "dsa dataset convert: %s of %.0f bytes from %016llx %s\n",
 		 form != NULL ? form->ending : "tree",
 		 form != NULL ? repack->config->shard_size : 0,
-		 (unsigned long long)source_facts(repack->source)->digest);
+		 (unsigned long long)facts->digest,
+		 facts->features != NULL ? facts->features : "");
 }
 
 /* True if the folder was begun for the same. */
