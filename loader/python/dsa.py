@@ -950,8 +950,7 @@ class Loader:
     """Loads a data set: dsa.Loader("images/", batch=64, epochs=10). Iterate over it.
 
     dataset      directory with a folder for each class, list file, tar or TFRecord
-                 shards, file of tokens,
-                 "synthetic[:COUNT]"
+                 shards, file of tokens, "synthetic[:COUNT]"
     batch        samples in a batch
     workers      threads that prepare [None: the cores that the process may use]
     prefetch     batches prepared ahead, and how many may be held

@@ -51,6 +51,7 @@ static void tell_config(void)
 	TELL(config, rate);
 	TELL(config, features);
 	TELL(config, seconds);
+	TELL(config, cache_dir);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 
