@@ -161,10 +161,10 @@ void source_outdated(const struct source *source, uint32_t sample);
 
 /*
  * Several data sets as one: what lies in more than one of them (the same inode, or
- * the same object, at the same offset) is one sample. Its samples are those of the first part, in its order,
- * then those of the second that are new, and so on; labels are those of the first part
- * that has the sample, and classes those of the first part. Takes the parts (1..64),
- * also when it fails.
+ * the same object, at the same offset) is one sample. Its samples are those of the first
+ * part, in its order, then those of the second that are new, and so on; labels are those
+ * of the first part that has the sample, and classes those of the first part. Takes the
+ * parts (1..64), also when it fails.
  */
 struct source *source_union(struct source *const *parts, unsigned count,
 			    struct error *err);

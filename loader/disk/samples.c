@@ -109,7 +109,6 @@ int samples_key(const struct source *source, uint32_t sample,
 {
 	struct source_place place;
 	char path[PATH_MAX];
-	int result = 0;
 
 	source_place(source, sample, path, &place);
 	if (place.memory != NULL || place.size == 0 || place.size > LIMIT_SAMPLE)
@@ -119,7 +118,8 @@ int samples_key(const struct source *source, uint32_t sample,
 		samples_id(source, &place, net_remote_url(place.remote), place.object,
 			   key);
 	} else {
-		result = samples_folder(namer, place.dir);
+		int result = samples_folder(namer, place.dir);
+
 		if (result < 0)
 			return result;
 		samples_id(source, &place, namer->path, place.path, key);

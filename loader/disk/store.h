@@ -80,8 +80,9 @@ void store_close(struct store *store);
 int store_read(struct store *store, const struct stored_key *key, bool use,
 	       struct blob **blob);
 
-/* Writes one of `length` bytes, 1 .. key->size. 0; -EEXIST: it is there; -EDQUOT: there is no room below the bound; else why
- * the disk could not, and where that is for good, `stopped` is set. */
+/* Writes one of `length` bytes, 1 .. key->size. 0; -EEXIST: it is there; -EDQUOT: there is no
+ * room below the bound; else why the disk could not, and where that is for good, `stopped`
+ * is set. */
 int store_write(struct store *store, const struct stored_key *key, const void *bytes,
 		uint32_t length);
 

@@ -100,10 +100,9 @@ static int repack_add(struct repack *repack, uint32_t sample,
 static int repack_fill(struct repack *repack, uint32_t file, struct sample_bytes *bytes,
 		       struct archive *archive, uint32_t *read)
 {
-	int result = 0;
-
 	for (uint32_t i = repack->first[file]; i < repack->first[file + 1]; i++) {
 		struct error err = {0};
+		int result;
 
 		if (repack_over(repack))
 			return -ECANCELED;

@@ -143,6 +143,11 @@ format_words format_unseen;
 /* What each start of an epoch costs beside the shares, and its end; or nothing. */
 format_words format_epoch_starts;
 
+/* What servers were asked for: "5,120 GETs, 3 sent again; the listing was made 4m before";
+ * and what a cache on local disk had; or nothing. */
+format_words format_requests;
+format_words format_disk_cache;
+
 /* What the program wrote while its data was repeated, and how what it overwrote comes back;
  * or nothing. */
 format_words format_written;

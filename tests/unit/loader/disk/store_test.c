@@ -366,7 +366,7 @@ static void what_keeps_gives_up_what_nobody_read_for_a_week(void **state)
 static void evicts_in_order(enum store_order order)
 {
 	enum { ROOM = 70, NUMBERS = 100, STEPS = 500 };
-	unsigned there[ROOM], count = 0;
+	unsigned there[ROOM] = {0}, count = 0;
 	struct random random = {order};
 	struct store store;
 

