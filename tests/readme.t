@@ -33,12 +33,12 @@ samples = 100
 """
 # What commands that did what they should may say besides 0: a budget that is so short may
 # find nothing, and nothing to predict from, beside other tests; a gate with so few pairs
-# finds little; a machine has limits; and nobody may read that bucket.
+# finds little; a machine has limits; and nobody may read its bucket.
 MAY = (("dsa run", 3, "is too short|machine was too busy"),
        ("dsa whatif", 3, "no predictions|too little|raise --budget|too busy"),
        ("dsa whatif out --gpu-speed", 3, "computes on the CPU"),
        ("dsa gate", 1, "regression|this gate"), ("dsa gate", 4, "inconclusive"),
-       ("dsa run -- ./train --dataset s3:", 3, "^train: s3://bucket/imagenet/train: "),
+       ("dsa run", 3, "^train: s3://bucket/(imagenet/train)?: "),
        ("dsa doctor", 3, "^broken"))
 # Too long, or too much for this machine: that make has such a target is enough here.
 TARGET = re.compile(r"(?:sudo )?make\b ?([\w-]*)")
