@@ -24,7 +24,8 @@ def bootstrap(root, suite, *packages):
 def run_inside(root, user, script):
     """What a script of it says, which `user` runs. Mounts and processes end with their
     namespaces."""
-    inside = f"mount --rbind /sys {root}/sys; exec chroot {root} su - {user} -c 'sh {script}'"
+    inside = (f"mount --rbind /sys {root}/sys; mount -t tmpfs tmpfs {root}/dev/shm; "
+              f"exec chroot {root} su - {user} -c 'sh {script}'")
     return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child",
                            f"--mount-proc={root}/proc", "sh", "-c", inside],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
