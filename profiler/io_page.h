@@ -86,6 +86,11 @@ struct io_slot {
 	_Atomic uint64_t counters[IO_COUNT];
 };
 
+static inline uint32_t io_slot_pid(const struct io_slot *slot)
+{
+	return (uint32_t)(slot->owner & ((UINT64_C(1) << IO_PID_BITS) - 1));
+}
+
 enum {
 	IO_MAPPED = 1, /* it mapped a file, or its process reads one mapped before */
 	IO_SOCKET = 2, /* it used a connection */

@@ -22,8 +22,8 @@ enum {
 /* What is compared at both ends. */
 struct batch_look {
 	uint64_t ns, cpu_ns;
-	uint64_t own_io_ns; /* of that thread */
-	pid_t thread;
+	uint64_t own_io_ns; /* of that thread, */
+	const void *thread; /* which nothing else lies in */
 	uint64_t storage_bytes;
 	uint64_t faults;   /* that waited for storage, which may be none with blocks */
 	uint64_t children; /* faults of those that were waited for: each has some */
@@ -65,6 +65,11 @@ uint64_t batch_key(void)
 	return batch_now.key;
 }
 
+static uint64_t batch_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
 static void batch_look(struct batch_look *look, struct io_slot *slot)
 {
 	struct rusage own = {0}, children = {0};
@@ -75,11 +80,11 @@ static void batch_look(struct batch_look *look, struct io_slot *slot)
 	look->faults = (uint64_t)own.ru_majflt;
 	look->children = (uint64_t)children.ru_minflt;
 	look->forks = attach_self.forks;
-	look->thread = (pid_t)syscall(SYS_gettid);
+	look->thread = &meter_own_ns;
 	look->own_io_ns = meter_own_ns;
 	for (unsigned i = 0; i < IO_COUNT; i++)
 		look->counters[i] = attach_count(slot, i);
-	look->cpu_ns = clock_process_cpu();
+	look->cpu_ns = batch_ns(own.ru_utime) + batch_ns(own.ru_stime);
 	look->ns = clock_now();
 }
 
@@ -123,8 +128,8 @@ void dsa_io_batch_begin(uint64_t key)
 
 /* ---- the end ---- */
 
-static void batch_record(struct io_batch *batch, const struct batch_look *end,
-			 uint32_t samples)
+static void batch_record(struct io_batch *batch, const struct io_slot *slot,
+			 const struct batch_look *end, uint32_t samples)
 {
 	const struct batch_look *begin = &batch_now.begin;
 	uint64_t took[IO_COUNT];
@@ -146,7 +151,7 @@ static void batch_record(struct io_batch *batch, const struct batch_look *end,
 	batch->reads = (uint32_t)took[IO_reads];
 	batch->digest = atomic_load(&batch_now.digest);
 	batch->samples = samples;
-	batch->pid = (uint32_t)getpid();
+	batch->pid = io_slot_pid(slot);
 	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flag;
 	batch_mapped.flag |= batch->flags & IO_MAPPED; /* later ones read it, too */
 	if (end->forks != begin->forks || end->children != begin->children)
@@ -174,7 +179,7 @@ static void batch_finish(struct io_slot *slot, uint32_t samples)
 	number = atomic_fetch_add(&page->batch_count, 1);
 	batch = &page->batches[number % IO_BATCHES];
 	atomic_store(&batch->number, 0);
-	batch_record(batch, &end, samples);
+	batch_record(batch, slot, &end, samples);
 	batch_total(slot, batch);
 	atomic_store(&batch->number, number + 1);
 }

@@ -54,7 +54,7 @@ static struct profile_process *own_loader_worker(struct profile *profile, uint64
 
 static int own_loader_add_slot(const struct io_slot *slot, struct profile *profile)
 {
-	uint64_t pid = slot->owner & ((UINT64_C(1) << IO_PID_BITS) - 1);
+	uint32_t pid = io_slot_pid(slot);
 	uint64_t batches = slot->counters[IO_batches];
 	struct profile_process *process;
 

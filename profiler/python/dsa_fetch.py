@@ -8,6 +8,7 @@ import zlib
 
 import dsa_library
 from dsa_batches import Endless, Thrown
+from dsa_library import WATCH
 from dsa_transforms import Meter
 
 now = time.monotonic_ns
@@ -16,7 +17,7 @@ now = time.monotonic_ns
 def key_of(index):
     """Equal for equal indices, in every process."""
     if isinstance(index, (list, tuple)):
-        if all(type(i) is int for i in index):
+        if set(map(type, index)) <= {int}:
             return hash(tuple(index)) & 0xffffffffffffffff
     elif type(index) is int:
         return hash((index,)) & 0xffffffffffffffff
@@ -70,7 +71,8 @@ def patch_fetcher(library, fetcher):
 
     @functools.wraps(plain)
     def fetch(self, index):
-        if dsa_library.driving == (dsa_library.WATCH, os.getpid()):
+        driving = dsa_library.driving
+        if driving and driving[0] == WATCH and driving[1] == os.getpid():
             return plain(self, index)  # of a loader below the one that is watched
         samples = 0
         if isinstance(index, Thrown):

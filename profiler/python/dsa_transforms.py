@@ -262,8 +262,9 @@ class Meter:
             except Exception:  # the batch is made all the same
                 self.off = True
                 self.stop()
-        self.since = now()
+        self.since = began
         if self.looks:
+            self.since = now()
             self.cost = self.since - began
             self.at = self.since - self.io.value
 
