@@ -1,4 +1,5 @@
-/* loader_environment_test.c - DSA_LOADER, DSA_SESSION and DSA_SHARE, right and wrong. */
+/* loader_environment_test.c - DSA_LOADER, DSA_SESSION and DSA_SHARE, right and wrong. SLEEPS
+ * where a shared loader is not there. */
 #include "tests/lib/delivered.h"
 
 #include <errno.h>

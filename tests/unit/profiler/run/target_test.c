@@ -1,3 +1,4 @@
+/* Programs that dsa starts, and how they end. SLEEPS while one does not. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "profiler/host/children.h"

@@ -1,4 +1,5 @@
-/* A program with DSA_SHARE: how it joins a loader, and what it gets. */
+/* A program with DSA_SHARE: how it joins a loader, and what it gets. SLEEPS while there
+ * is none. */
 #include "loader/base/error.h"
 #include "tests/lib/actor.h"
 #include "tests/lib/inherited.h"

@@ -1,4 +1,5 @@
-/* The shared loader for jobs on data sets that overlap. */
+/* The shared loader for jobs on data sets that overlap. SLEEPS until those that do not step
+ * are dropped. */
 #include "loader/loader.h"
 #include "loader/share/schedule/joader.h"
 #include "tests/lib/scratch.h"
