@@ -71,15 +71,17 @@ static void busy_write_who(FILE *out, const struct profile_busy *busy)
 
 static void busy_write_what(FILE *out, const struct profile_busy *busy)
 {
+	bool one = busy->disturbed == 1;
+
 	if (busy->disturbed == 0)
 		fputs("; that disturbed no measurement", out);
 	else
 		fprintf(out,
 			"; %" PRIu64 " of %" PRIu64 " measurements %s disturbed and %s",
-			busy->disturbed, busy->windows,
-			busy->disturbed == 1 ? "was" : "were",
-			busy->kept ? "count all the same: quieten the machine"
-				   : "left out of the shares");
+			busy->disturbed, busy->windows, one ? "was" : "were",
+			!busy->kept ? "left out of the shares"
+			: one       ? "counts all the same: quieten the machine"
+				    : "count all the same: quieten the machine");
 }
 
 int profile_busy_text(const struct profile_busy *busy, char **text)
