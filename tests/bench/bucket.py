@@ -58,7 +58,8 @@ def epoch(size, compute_s=0., **more):
     import dsa
 
     waited = 0.
-    with dsa.Loader("s3://bucket/", prep="raw", size=max(1, int((size / 3) ** .5)), batch=BATCH,
+    with dsa.Loader("s3://bucket/", prep="raw", type="uint8",
+                    size=max(1, int((size / 3) ** .5)), batch=BATCH,
                     epochs=1, arrays="numpy", **more) as loader:
         began = last = time.monotonic()
         for _, labels in loader:
