@@ -184,6 +184,8 @@ struct profile_point {
 	struct interval per_s;
 	double bytes_per_s;      /* of encoded payload; NAN: unknown */
 	double cpu_s_per_sample; /* of the stage's threads; NAN: unknown */
+	double read_s; /* of a server's answer, from the request to its last byte; NAN:
+			* unknown, or no server */
 	bool with_consumer; /* measured with the training step at its pace beside */
 	bool unthrottled;   /* emulated storage left out: what the real one gives */
 };

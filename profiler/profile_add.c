@@ -30,7 +30,9 @@ static void *profile_append(void *array, size_t *count, const void *fresh, size_
 				      sizeof(fresh));                                  \
 	}
 
-#define POINT  .per_s = INTERVAL_UNKNOWN, .bytes_per_s = NAN, .cpu_s_per_sample = NAN
+#define POINT                                                                          \
+	.per_s = INTERVAL_UNKNOWN, .bytes_per_s = NAN, .cpu_s_per_sample = NAN,        \
+	.read_s = NAN
 #define CHANGE .change = PROFILE_NO_CHANGE
 #define RATES  .rates = {TRACE_RATED(PROFILE_UNKNOWN)}
 #define STALLS .stalls = {STAGE_TABLE(PROFILE_UNKNOWN)}

@@ -17,6 +17,7 @@ struct profile_change {
 	double gpu_speed;         /* factor: 2 computes a step in half the time */
 	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
 	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
+	unsigned fetch_depth;     /* reads in flight */
 	unsigned jobs; /* so many copies of the job at once on this machine */
 	double job_speed[PROFILE_SPEEDS]; /* of the accelerator of each of these jobs,
 					   * a factor; all 0: as fast as each other */

@@ -29,6 +29,7 @@ const struct argument changes_arguments[] = {
 	 "Emulated bandwidth of storage; none removes it"},
 	{"storage-latency", 0, "TIME", VALUES,
 	 "Emulated read latency; none removes it"},
+	{"fetch-depth", 0, "N", VALUES, "Reads in flight"},
 	{"jobs", 0, "N", VALUES,
 	 "Copies of the job at once; or their accelerators' speeds: 1x+0.5x"},
 	{"share", 0, "yes|no", ARGUMENT_ALL_BY(MAYBE, changes_set),

@@ -35,6 +35,9 @@ static int predict_check_numbers(const struct profile_change *change, struct err
 				      "a bandwidth is a number of bytes/s, or none");
 	if (change->storage_latency_s < 0 || change->storage_latency_s > 3600)
 		return sharing_refuse(err, "a latency is a time up to 1h, or none");
+	if (change->fetch_depth > LIMIT_FETCH_DEPTH)
+		return sharing_refuse(
+			err, LIMIT_RANGE(LIMIT_FETCH_DEPTH) " reads are in flight");
 	if (change->cache_policy.other != NULL)
 		return error_set(err, EINVAL, "no such change: no cache policy '%s'",
 				 change->cache_policy.other);
@@ -63,6 +66,10 @@ static int check_loader(const struct model *model, const struct profile_change *
 		return error_set(err, ENODATA,
 				 "the run did not measure libdsa's prep of what the "
 				 "program's own loader prepares");
+	if (inputs->in_turn && change->fetch_depth > 0)
+		return error_set(err, ENODATA,
+				 "the program's own loader reads by its workers: "
+				 "--workers changes how many reads are in flight");
 	if (inputs->in_turn && (change->share || change->cache_policy.id > CACHE_NONE))
 		return error_set(err, ENODATA,
 				 "the program's own loader has no cache policies and "
@@ -103,6 +110,11 @@ static int check_known(const struct model *model, const struct profile_change *c
 			err, ENODATA,
 			"not predicted: the cache is on disk, and what a hit of "
 			"another size costs there was not measured");
+	if (change->fetch_depth > 0 && inputs->storage.native &&
+	    isnan(storage_rate(&inputs->storage, change->fetch_depth, INFINITY, 0)))
+		return error_set(err, ENODATA,
+				 "fewer reads at once than the run had: what one "
+				 "alone takes, was not measured");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
 	if (check_loader(model, change, err) < 0)
@@ -172,6 +184,8 @@ static bool predict_only_adds(const struct model *model,
 	       change->cores >= profile->cores &&
 	       profile_change_workers(profile, change) >= profile->workers && cache &&
 	       (policy < 0 || policy == CACHE_MINIO) && change->batch == 0 &&
+	       (change->fetch_depth == 0 ||
+		change->fetch_depth >= profile->fetch_depth) &&
 	       change->jobs == 0 && isnan(change->gpu_speed) &&
 	       !(change->storage_bandwidth > 0) && !(change->storage_latency_s > 0);
 }

@@ -156,7 +156,20 @@ static double native_bandwidth(const struct storage *storage, unsigned depth)
 {
 	double rate = storage->native ? storage_rate(storage, depth, INFINITY, 0) : NAN;
 
+	if (storage->remote) /* it is in what a read takes: server_scale() */
+		return INFINITY;
 	return isnan(rate) ? INFINITY : rate * storage->mean_bytes;
+}
+
+/* What an answer takes among as many requests as there are, over what it took alone, for
+ * transfers share a connection's way rather than take turns on it. */
+static double server_scale(const struct inputs *inputs, unsigned depth)
+{
+	double rate = storage_rate(&inputs->storage, depth, INFINITY, 0), alone_s = 0;
+
+	for (size_t i = 0; i < inputs->draw_count; i++)
+		alone_s += inputs->draws[i].fetch_s / (double)inputs->draw_count;
+	return rate > 0 && alone_s > 0 ? depth / rate / alone_s : 1;
 }
 
 static void set_fetch(const struct model *model, const struct profile_change *change,
@@ -168,10 +181,13 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 	double bandwidth = sim_setup_emulated(change->storage_bandwidth,
 					      profile->storage_bandwidth, INFINITY);
 
-	load->depth = (unsigned)profile->fetch_depth;
-	load->fetch_threads = inputs->fetch_threads;
+	load->depth = change->fetch_depth > 0 ? change->fetch_depth
+					      : (unsigned)profile->fetch_depth;
+	load->fetch_threads = inputs->fetch_threads == 1 ? 1 : load->depth;
 	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(model, aspect, INPUT_FETCH);
 	load->fetch_scale = inputs->storage.native ? factor : 0;
+	if (inputs->storage.native && inputs->storage.remote)
+		load->fetch_scale *= server_scale(inputs, load->depth);
 	load->latency_s =
 		inputs->latencies * sim_setup_emulated(change->storage_latency_s,
 						       profile->storage_latency_s, 0);

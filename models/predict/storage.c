@@ -125,8 +125,8 @@ static bool still_grows(const struct storage *storage)
 	size_t last = storage->points - 1;
 	double deeper, faster;
 
-	if (last == 0)
-		return false;
+	if (last == 0) /* requests don't meet, as far as that shows */
+		return storage->remote;
 	deeper = (double)storage->seen[last].q / storage->seen[last - 1].q;
 	faster = seen_per_s(storage, last) / seen_per_s(storage, last - 1);
 	return faster > pow(deeper, STILL_GROWS);
@@ -152,6 +152,8 @@ static void take_bandwidth(struct storage *storage)
 static double for_mean(const struct storage *storage, const struct profile_point *point,
 		       double fixed_s)
 {
+	if (point->read_s > 0)
+		return point->read_s;
 	double read_s = point->x / point->per_s.value;
 	double bytes = storage_bytes_of(point);
 
@@ -190,11 +192,12 @@ static void take_points(const struct profile *profile, bool unthrottled,
 	for (size_t i = 0; i < profile->fetch_points; i++) {
 		const struct profile_point *point = &profile->fetch_curve[i];
 
-		if (storage_counts(point) && point->unthrottled == unthrottled)
-			storage_insert(
-				storage,
-				(struct storage_point){
-					point->x, for_mean(storage, point, fixed_s)});
+		if (!storage_counts(point) || point->unthrottled != unthrottled)
+			continue;
+		storage->remote |= point->read_s > 0;
+		storage_insert(storage,
+			       (struct storage_point){
+				       point->x, for_mean(storage, point, fixed_s)});
 	}
 }
 

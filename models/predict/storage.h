@@ -33,8 +33,10 @@ struct storage {
 	double cpu_s;       /* CPU work of a read; NAN: unknown */
 	double emulated_bandwidth,
 		emulated_latency_s; /* in the run; INFINITY, 0: none */
-	bool native;   /* latency_s, bandwidth and seen are of the storage itself;
+	bool native; /* latency_s, bandwidth and seen are of the storage itself;
 			* false: of what is emulated on it */
+	bool remote; /* of servers: read_s of the points is what an answer took, so that
+			* q / read_s is what q of them give, however long it was measured */
 	size_t points; /* in seen, by q */
 	struct storage_point seen[STORAGE_POINTS];
 };

@@ -13,7 +13,7 @@ enum { LOOKED_AT = 2000 }; /* verifications, for workloads: every pair is compar
 #define SAME 1e-3
 
 /* What may be changed alone, such that more is faster. */
-enum member { CORES, WORKERS, CACHE, POLICY, GPU, BANDWIDTH, LATENCY, MEMBERS };
+enum member { CORES, WORKERS, CACHE, POLICY, GPU, BANDWIDTH, LATENCY, DEPTH, MEMBERS };
 
 /* A setting with nothing left out. */
 struct setting {
@@ -137,7 +137,9 @@ calibration_setting_of(const struct profile *profile,
 			   [GPU] = value_or(change->gpu_speed, 1, 1),
 			   [BANDWIDTH] = bandwidth_of(profile, change),
 			   [LATENCY] = -value_or(change->storage_latency_s,
-						 profile->storage_latency_s, 0)},
+						 profile->storage_latency_s, 0),
+			   [DEPTH] = number_or(change->fetch_depth,
+					       profile->fetch_depth)},
 		.batch = number_or(change->batch, profile->batch),
 		.jobs = number_or(change->jobs, profile->job_count),
 		.share = change->share || (change->jobs == 0 && profile->shared),

@@ -299,6 +299,7 @@ static const struct key keys[SWEEP_KEYS] = {
 			     "bytes/s such as 500M, or none", 0},
 	[SWEEP_LATENCY] = {read_latency, spread_evenly,
 			   "a time up to 1h such as 5ms, or none", 0},
+	[SWEEP_DEPTH] = COUNT(LIMIT_FETCH_DEPTH),
 	[SWEEP_JOBS] = {read_jobs, spread_jobs,
 			LIMIT_RANGE(LIMIT_JOBS) ", or the speeds 0.1x to 10x of up to "
 						"16 such as 1x+0.5x",

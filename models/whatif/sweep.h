@@ -11,6 +11,7 @@
  *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
  *	storage-latency   5ms, or none              5 values, evenly
+ *	fetch-depth                                 by 1 up to 16 values, else doubling
  *	jobs              4; or their speeds: 1x+0.5x    by 1 up to 16 values, else ..
  *	share             yes, no
  *	type              one of PREP_TYPES
@@ -37,6 +38,7 @@ struct error;
 	X(BATCH, "batch") \
 	X(BANDWIDTH, "storage-bandwidth") \
 	X(LATENCY, "storage-latency") \
+	X(DEPTH, "fetch-depth") \
 	X(JOBS, "jobs") \
 	X(SHARE, "share") \
 	X(RESIZE, "resize") \

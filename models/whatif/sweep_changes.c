@@ -42,7 +42,7 @@ static int set_member(struct profile_change *change, int which,
 	unsigned *const counts[SWEEP_KEYS] = {
 		[SWEEP_CORES] = &change->cores,   [SWEEP_WORKERS] = &change->workers,
 		[SWEEP_BATCH] = &change->batch,   [SWEEP_JOBS] = &change->jobs,
-		[SWEEP_RESIZE] = &change->resize,
+		[SWEEP_RESIZE] = &change->resize, [SWEEP_DEPTH] = &change->fetch_depth,
 	};
 	double *const numbers[SWEEP_KEYS] = {
 		[SWEEP_SPEED] = &change->gpu_speed,

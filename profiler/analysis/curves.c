@@ -8,7 +8,7 @@
 struct point {
 	double rates[TRACE_WINDOWS];
 	size_t windows;
-	double seconds, samples, bytes, cpu_s;
+	double seconds, samples, bytes, cpu_s, reads, read_s;
 };
 
 static unsigned curves_place_of(const struct window *window)
@@ -67,6 +67,10 @@ static void curves_gather(const struct window *windows, size_t count,
 		point->samples += samples;
 		point->bytes += curves_counted(window, TRACE_fetched_bytes);
 		point->cpu_s += curves_counted(window, cpu) * 1e-9;
+		if (window->trace->loader.remote && curve->kind == TRACE_FETCH) {
+			point->reads += curves_counted(window, TRACE_fetched_samples);
+			point->read_s += curves_counted(window, TRACE_fetch_ns) * 1e-9;
+		}
 	}
 }
 
@@ -79,6 +83,8 @@ static void fill_point(struct profile_point *out, const struct curve *curve, uns
 		out->bytes_per_s = point->bytes / point->seconds;
 	if (point->cpu_s > 0 && point->samples > 0)
 		out->cpu_s_per_sample = point->cpu_s / point->samples;
+	if (point->reads > 0)
+		out->read_s = point->read_s / point->reads;
 	out->with_consumer = curve->kind == TRACE_LOADED;
 	out->unthrottled = (curve->flags & TRACE_UNTHROTTLED) != 0;
 }

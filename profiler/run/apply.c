@@ -62,6 +62,8 @@ static const char *apply_refused(const struct profile_change *change)
 		return "gpu-speed";
 	if (change->jobs > 0 || change->job_speed[0] > 0)
 		return "jobs";
+	if (change->fetch_depth > 0)
+		return "fetch-depth";
 	if (change->share)
 		return "share";
 	if (change->resize > 0)
@@ -291,6 +293,8 @@ static void apply_put_all(FILE *to, const struct profile *profile,
 	apply_put_workers(to, profile_change_workers(profile, change));
 	if (change->batch > 0)
 		fprintf(to, ",batch=%u", change->batch);
+	if (change->fetch_depth > 0)
+		fprintf(to, ",fetch_depth=%u", change->fetch_depth);
 	if (has_speed(change))
 		fprintf(to, "," SPEED_KEY "%.9g",
 			apply_speed_of(change, job) * speed_before(profile->loader));

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { DEEPEST = 32 }; /* reads in flight, of a curve */
+
 enum {
 	STEPS_WARMUP = 4,   /* of the program's start */
 	STRATA = 8,         /* parts of the epoch for drawn hits */
@@ -74,6 +76,15 @@ static void curve_windows_plan_made(struct curve_windows *extras,
 	}
 }
 
+static void curve_windows_plan_remote(struct curve_windows *extras,
+				      const struct trace_loader *loader)
+{
+	if (loader->fetch_depth != 1)
+		curve_windows_add(extras, TRACE_FETCH, 0, 1);
+	if (loader->fetch_depth != DEEPEST)
+		curve_windows_add(extras, TRACE_FETCH, 0, DEEPEST);
+}
+
 /* Plans them for this loader; what a verdict needs most comes first, for the time may
  * run out. */
 static void curve_windows_plan(struct curve_windows *extras,
@@ -88,6 +99,8 @@ static void curve_windows_plan(struct curve_windows *extras,
 	if (alone)
 		curve_windows_add(extras, TRACE_LOADED, 0, 0);
 	curve_windows_add(extras, TRACE_FETCH, 0, 0);
+	if (loader->remote) /* two depths more tell latency and bandwidth apart */
+		curve_windows_plan_remote(extras, loader);
 	curve_windows_add(extras, TRACE_PREP, 0, 0);
 	for (int i = 0; i < 3; i++)
 		curve_windows_add(extras, TRACE_PREP, TRACE_PAIRED, 0);
@@ -98,8 +111,9 @@ static void curve_windows_plan(struct curve_windows *extras,
 	}
 	for (unsigned k = 1; k < loader->workers && k <= 64; k *= 2)
 		curve_windows_add(extras, TRACE_PREP, 0, k);
-	for (unsigned q = 1; q <= 32; q *= 2)
-		if (q != loader->fetch_depth)
+	for (unsigned q = 1; q <= DEEPEST; q *= 2)
+		if (q != loader->fetch_depth &&
+		    !(loader->remote && (q == 1 || q == DEEPEST)))
 			curve_windows_add(extras, TRACE_FETCH, 0, q);
 	for (int i = 0; i < 2; i++) {
 		if (alone)

@@ -80,6 +80,9 @@ static void whatif_words_add_storage(struct words *words,
 	else if (isfinite(change->storage_latency_s))
 		whatif_words_add(words, "storage latency %s",
 				 format_seconds(number, change->storage_latency_s));
+	if (change->fetch_depth > 0)
+		whatif_words_add(words, "%u read%s in flight", change->fetch_depth,
+				 change->fetch_depth == 1 ? "" : "s");
 }
 
 /* "1x+0.5x" */

@@ -135,6 +135,7 @@ const struct field field_window[] = {
 		AT(x_name, UNSIGNED, x), AT("rate_per_s", ESTIMATE, per_s),            \
 			AT("bytes_per_s", NUMBER, bytes_per_s),                        \
 			AT("cpu_s_per_sample", NUMBER, cpu_s_per_sample),              \
+			AT("read_s", NUMBER, read_s),                                  \
 			AT("with_consumer", FLAG, with_consumer),                      \
 			AT("unthrottled", FLAG, unthrottled), {NULL, FIELD_END, 0},    \
 	}
@@ -260,6 +261,7 @@ static const struct field job[] = {
 		AT("change.gpu_speed", NUMBER, change.gpu_speed),                      \
 		AT("change.storage_bytes_per_s", NUMBER, change.storage_bandwidth),    \
 		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
+		AT("change.fetch_depth", UNSIGNED, change.fetch_depth),                \
 		AT("change.jobs", UNSIGNED, change.jobs),                              \
 		AT("change.job_speeds", SPEEDS, change.job_speed),                     \
 		AT("change.share", YES, change.share),                                 \

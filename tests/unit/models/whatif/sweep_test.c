@@ -78,6 +78,7 @@ static void a_value_a_list_or_a_range(void **state)
 	ASSERT_VALUES("gpu-speed", "0.5", .5);
 	ASSERT_VALUES("storage-bandwidth", "none,500M,1G/s", 0, 5e8, 1e9);
 	ASSERT_VALUES("storage-latency", "none,5ms", 0, .005);
+	ASSERT_VALUES("fetch-depth", "4,8..10", 4, 8, 9, 10);
 	ASSERT_VALUES("cache-policy", "minio,lru", 2, 3);
 }
 

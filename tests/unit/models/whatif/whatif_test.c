@@ -71,6 +71,13 @@ static void every_member_of_a_change_is_told(void **state)
 	change.storage_bandwidth = change.storage_latency_s = 0;
 	is_called(&change, "no storage limit, no storage latency");
 	change = none;
+	change.storage_latency_s = .005;
+	change.fetch_depth = 1;
+	is_called(&change, "storage latency 5 ms, 1 read in flight");
+	change.storage_latency_s = NAN;
+	change.fetch_depth = 32;
+	is_called(&change, "32 reads in flight");
+	change = none;
 	change.jobs = 4;
 	is_called(&change, "4 jobs");
 	change.share = true;

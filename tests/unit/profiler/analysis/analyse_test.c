@@ -329,6 +329,30 @@ static void of_torch_on_a_device_loaded_windows_split_prep(void **state)
 	session_free(trace);
 }
 
+/* Of servers it is also told what an answer took, from its request on. */
+static void of_servers_a_point_has_the_time_of_an_answer(void **state)
+{
+	struct trace *trace = run_of(2, 0);
+	struct session_window fetch = {TRACE_FETCH,   .block = -1,      .depth = 4,
+				       .steps = 10,   .samples = BATCH, .step_ms = 40,
+				       .fetched = 320};
+	struct profile profile;
+
+	(void)state;
+	session_add(trace, &fetch)->end.counters[TRACE_fetch_ns] += 6400000000;
+	for (unsigned remote = 0; remote < 2; remote++) {
+		trace->loader.remote = remote;
+		analysed(trace, &profile);
+		assert_int_equal(profile.fetch_points, 1);
+		if (remote)
+			close_to(profile.fetch_curve[0].read_s, .02, 1e-9);
+		else
+			assert_true(isnan(profile.fetch_curve[0].read_s));
+		profile_free(&profile);
+	}
+	session_free(trace);
+}
+
 static void curves_have_a_point_each(void **state)
 {
 	struct trace *trace = run_of(2, 0);
@@ -580,6 +604,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(loaded_windows_split_prep),
 		cmocka_unit_test(of_torch_the_time_outside_its_loader_splits_prep),
 		cmocka_unit_test(of_torch_on_a_device_loaded_windows_split_prep),
+		cmocka_unit_test(of_servers_a_point_has_the_time_of_an_answer),
 		cmocka_unit_test(curves_have_a_point_each),
 		cmocka_unit_test(overhead_compares_the_same_samples),
 		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),

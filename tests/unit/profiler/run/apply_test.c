@@ -90,9 +90,11 @@ static void a_change_overrides_the_run(void **state)
 	change.cache_policy.id = CACHE_LRU;
 	change.storage_bandwidth = 2.5e10;
 	change.storage_latency_s = .00175;
+	change.fetch_depth = 9;
 	assert_applied();
 	assert_int_equal(options.workers, 5);
 	assert_int_equal(options.batch, 32);
+	assert_int_equal(options.fetch_depth, 9);
 	assert_string_equal(options.cache, "lru");
 	assert_true(fabs(options.cache_share - .333333333) < 1e-12);
 	assert_true(options.storage_bandwidth == 2.5e10);
@@ -276,6 +278,9 @@ static void a_program_with_torch_is_asked_what_it_was_asked_before(void **state)
 	assert_string_equal(apply.asked, "prep_delay=2000000ns,workers=3,"
 					 "storage_bandwidth=5000000,"
 					 "storage_latency=0.002s");
+	change = PROFILE_NO_CHANGE;
+	change.fetch_depth = 8;
+	assert_refused("--fetch-depth can't be tried");
 	change = PROFILE_NO_CHANGE;
 	change.cores = 1; /* its workers do not follow */
 	assert_applied();

@@ -258,6 +258,36 @@ static void what_is_under_an_emulated_storage_is_measured(void **state)
 	performer_free(&performer);
 }
 
+/* One answer alone and many at once tell latency and bandwidth apart: before all else that a
+ * verdict can do without. */
+static void of_servers_three_depths_come_first(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	unsigned fetched = 0, last = 0, first_prep = UINT32_MAX, depths[8];
+
+	(void)state;
+	performer.trace->loader.remote = 1;
+	performer_run(&performer);
+	for (unsigned i = 1; i < performer.trace->window_count; i++) {
+		const struct trace_window *window = &performer.trace->windows[i];
+
+		if (window->kind == TRACE_PREP && first_prep == UINT32_MAX)
+			first_prep = i;
+		if (window->kind != TRACE_FETCH || fetched == 8)
+			continue;
+		if (fetched < 3)
+			last = i;
+		depths[fetched++] = window->depth;
+	}
+	assert_true(fetched >= 3 && last < first_prep);
+	assert_int_equal(depths[0], 0);
+	assert_int_equal(depths[1], 1);
+	assert_int_equal(depths[2], 32);
+	for (unsigned i = 3; i < fetched; i++)
+		assert_true(depths[i] > 1 && depths[i] < 32);
+	performer_free(&performer);
+}
+
 static void a_short_budget_shortens_windows(void **state)
 {
 	struct schedule_config config = performer_usual;
@@ -346,6 +376,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(loaded_windows_that_are_void_are_asked_for_again),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
 		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
+		cmocka_unit_test(of_servers_three_depths_come_first),
 		cmocka_unit_test(a_short_budget_shortens_windows),
 		cmocka_unit_test(void_windows_are_repeated),
 		cmocka_unit_test(what_is_always_void_is_given_up),
