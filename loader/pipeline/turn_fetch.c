@@ -62,6 +62,7 @@ static void unread_read_done(struct pipeline *p, const struct fetch_job *job,
 		return;
 	trace_add(p->parts.process, TRACE_fetched_samples, 1);
 	trace_add(p->parts.process, TRACE_fetched_bytes, blob->size);
+	trace_add(p->parts.process, TRACE_fetch_ns, clock_now() - job->start);
 	probes_keep(p, job, blob);
 	blob_put(blob);
 }

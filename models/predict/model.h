@@ -47,6 +47,11 @@ int model_predict(const struct model *model, const struct profile_change *change
 int model_gain(const struct model *model, const struct profile_change *change,
 	       double *gain, struct error *err);
 
+/* Only the share of a step's time that it waits for fetch; of the better end where only bounds
+ * are known. The same errors. */
+int model_fetch_stall(const struct model *model, const struct profile_change *change,
+		      double *share, struct error *err);
+
 /* True where of so many cores only bounds are known. */
 bool model_is_bounded(const struct model *model, unsigned cores);
 

@@ -334,6 +334,21 @@ int model_gain(const struct model *model, const struct profile_change *change,
 	return result;
 }
 
+int model_fetch_stall(const struct model *model, const struct profile_change *change,
+		      double *share, struct error *err)
+{
+	struct interval stalls[STAGES];
+	struct simulation_outcome real;
+	int result = predict_check(model, change, err);
+
+	if (result == 0)
+		result = find_stalls(model, change, is_bounded(model, change), stalls,
+				     &real, err);
+	if (result == 0)
+		*share = stalls[STAGE_FETCH].value;
+	return result;
+}
+
 int model_predict(const struct model *model, const struct profile_change *change,
 		  struct profile_prediction *out, struct error *err)
 {

@@ -162,14 +162,15 @@ static double native_bandwidth(const struct storage *storage, unsigned depth)
 }
 
 /* What an answer takes among as many requests as there are, over what it took alone, for
- * transfers share a connection's way rather than take turns on it. */
+ * transfers share a way rather than take turns on it. The thread has it before and after. */
 static double server_scale(const struct inputs *inputs, unsigned depth)
 {
 	double rate = storage_rate(&inputs->storage, depth, INFINITY, 0), alone_s = 0;
 
 	for (size_t i = 0; i < inputs->draw_count; i++)
 		alone_s += inputs->draws[i].fetch_s / (double)inputs->draw_count;
-	return rate > 0 && alone_s > 0 ? depth / rate / alone_s : 1;
+	return rate > 0 && alone_s > 0 ? (depth / rate + inputs->fetch_cpu_s) / alone_s
+				       : 1;
 }
 
 static void set_fetch(const struct model *model, const struct profile_change *change,

@@ -9,7 +9,8 @@
 
 enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 128, WORKERS_A_CORE = 4 };
 
-#define KNEE .9 /* of the gain of the most of it */
+#define KNEE    .9  /* of the gain of the most of it */
+#define STALLED .01 /* of a step's time: less is no stall */
 
 /* ---- how much of it ---- */
 
@@ -89,6 +90,105 @@ static int remedy_find_cache(const struct remedy_context *context,
 	return remedy_set_knee(context, remedy_set_cache,
 			       (unsigned)(share * CACHE_STEPS), CACHE_STEPS, change,
 			       err);
+}
+
+/* ---- the least of it that leaves no fetch stall ---- */
+
+static int remedy_stall(const struct remedy_context *context, remedy_set *set,
+			unsigned amount, double *share, struct error *err)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	set(context, amount, &change);
+	return model_fetch_stall(context->model, &change, share, err);
+}
+
+/* *least: above `low`, up to `most`; 0: there is none. 0 or -errno. */
+static int remedy_find_least(const struct remedy_context *context, remedy_set *set,
+			     unsigned low, unsigned most, unsigned *least,
+			     struct error *err)
+{
+	double share = 1;
+	int result = remedy_stall(context, set, most, &share, err);
+
+	*least = result == 0 && share < STALLED ? most : 0;
+	while (result == 0 && *least > low + 1) {
+		unsigned middle = low + (*least - low) / 2;
+
+		result = remedy_stall(context, set, middle, &share, err);
+		if (share < STALLED)
+			*least = middle;
+		else
+			low = middle;
+	}
+	return result;
+}
+
+static bool remedy_has_servers(const struct remedy_context *context)
+{
+	return context->profile->requests.gets != UNKNOWN;
+}
+
+static void remedy_set_depth(const struct remedy_context *context, unsigned amount,
+			     struct profile_change *change)
+{
+	(void)context;
+	change->fetch_depth = amount;
+}
+
+/* Of servers, whose answers take long however many are asked for. */
+static int remedy_depth(const struct remedy_context *context, struct remedy *remedy,
+			struct error *err)
+{
+	unsigned depth = (unsigned)context->profile->fetch_depth, least = 0;
+	int result;
+
+	if (!remedy_has_servers(context) || depth >= LIMIT_FETCH_DEPTH)
+		return 0;
+	result = remedy_find_least(context, remedy_set_depth, depth, LIMIT_FETCH_DEPTH,
+				   &least, err);
+	if (result == 0 && least == 0)
+		result = remedy_set_knee(context, remedy_set_depth, depth,
+					 LIMIT_FETCH_DEPTH, &remedy->change, err);
+	else
+		remedy->change.fetch_depth = least;
+	snprintf(remedy->advice, sizeof(remedy->advice),
+		 least > 0 ? "%u requests at once, the least without a fetch stall"
+			   : "%u requests at once: more gain little, and no number of "
+			     "them ends the fetch stall",
+		 remedy->change.fetch_depth);
+	return result < 0 ? result : 1;
+}
+
+static void remedy_set_percent(const struct remedy_context *context, unsigned amount,
+			       struct profile_change *change)
+{
+	remedy_set_cache(context, 0, change);
+	change->cache_share = amount / 100.;
+}
+
+/* Of servers: what the knee of a cache leaves may be long, too. */
+static int remedy_least_cache(const struct remedy_context *context,
+			      struct remedy *remedy, struct error *err)
+{
+	double share = context->profile->cache_share;
+	unsigned least = 0;
+	int result;
+
+	if (!remedy_has_servers(context))
+		return 0;
+	result = remedy_find_least(context, remedy_set_percent,
+				   share > 0 ? (unsigned)(100 * share) : 0, 100, &least,
+				   err);
+	remedy_set_percent(context, least > 0 ? least : 100, &remedy->change);
+	snprintf(remedy->advice, sizeof(remedy->advice),
+		 least == 0    ? "no cache ends the fetch stall, not one of all data"
+		 : least < 100 ? "keep %u%% of the data in memory, the least without a "
+				 "fetch stall"
+			       : "keep all of the data in memory: any less leaves a "
+				 "fetch stall",
+		 least);
+	return result < 0 ? result : 1;
 }
 
 /* ---- remedies ---- */
@@ -340,7 +440,9 @@ static int remedy_libdsa(const struct remedy_context *context, struct remedy *re
 
 const struct remedy_kind remedy_table[REMEDIES] = {
 	{.prep = true, .fetch = true, .libdsa = true, .make = remedy_sharing},
+	{.fetch = true, .libdsa = true, .make = remedy_depth},
 	{.fetch = true, .libdsa = true, .make = remedy_cache},
+	{.fetch = true, .libdsa = true, .make = remedy_least_cache},
 	{.fetch = true, .libdsa = true, .make = remedy_policy},
 	{.fetch = true, .make = remedy_storage},
 	{.prep = true, .libdsa = true, .make = remedy_workers},

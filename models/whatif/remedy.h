@@ -37,7 +37,7 @@ struct remedy_kind {
 	remedy_make *make;
 };
 
-enum { REMEDIES = 12 };
+enum { REMEDIES = 14 };
 
 /* In this order, as combinations have to gain more than their parts. */
 extern const struct remedy_kind remedy_table[REMEDIES];

@@ -83,7 +83,7 @@ static void fill_point(struct profile_point *out, const struct curve *curve, uns
 		out->bytes_per_s = point->bytes / point->seconds;
 	if (point->cpu_s > 0 && point->samples > 0)
 		out->cpu_s_per_sample = point->cpu_s / point->samples;
-	if (point->reads > 0)
+	if (point->reads > 0 && point->read_s > 0)
 		out->read_s = point->read_s / point->reads;
 	out->with_consumer = curve->kind == TRACE_LOADED;
 	out->unthrottled = (curve->flags & TRACE_UNTHROTTLED) != 0;

@@ -2,6 +2,7 @@
 #include "loader/base/error.h"
 #include "models/predict/model.h"
 #include "tests/lib/known_run.h"
+#include "tests/lib/server_run.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,37 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define ANSWER_S .02 /* of a request, however many are under way */
-
-/*
- * Four requests at once. Their windows were so short that their edges show: the rates there
- * are 10 % off, what an answer took is not. `most` requests a second is what servers give.
- */
-static void server_run_make(struct profile *profile, double most)
-{
-	const struct known_run run = {.compute_per_s = 1500,
-				      .prep_s = 1e-3,
-				      .cores = 2,
-				      .workers = 2,
-				      .bandwidth = 1e12,
-				      .real = fmin(4 / ANSWER_S, most)};
-
-	known_run_make(profile, &run);
-	profile->storage_bandwidth = NAN;
-	profile->fetch_depth = 4;
-	profile_word_set(&profile->engine, profile_engines, "net");
-	profile->fetch_points = 0;
-	for (unsigned q = 1; q <= 32; q *= q == 1 ? 4 : 8) {
-		struct profile_point *point = profile_add_fetch_point(profile);
-
-		point->x = q;
-		point->read_s = fmax(ANSWER_S, q / most);
-		point->per_s.value = .9 * q / point->read_s;
-		point->bytes_per_s = point->per_s.value * 100000;
-		point->cpu_s_per_sample = 50e-6;
-	}
-}
 
 static void server_expect(double most, const struct profile_change *change,
 			  double truth)
@@ -63,7 +33,7 @@ static void requests_in_flight_follow_littles_law(void **state)
 	(void)state;
 	for (unsigned q = 1; q <= 16; q *= 2) {
 		change.fetch_depth = q;
-		server_expect(INFINITY, &change, q / ANSWER_S);
+		server_expect(INFINITY, &change, q / SERVER_ANSWER_S);
 	}
 	change.fetch_depth = 64;
 	server_expect(INFINITY, &change, 1500);
@@ -88,9 +58,9 @@ static void changes_of_other_parts_are_predicted_too(void **state)
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	(void)state;
-	change.storage_latency_s = 2 * ANSWER_S;
+	change.storage_latency_s = 2 * SERVER_ANSWER_S;
 	server_expect(INFINITY, &change, 100);
-	change.storage_latency_s = ANSWER_S / 2;
+	change.storage_latency_s = SERVER_ANSWER_S / 2;
 	server_expect(INFINITY, &change, 200);
 	change = PROFILE_NO_CHANGE;
 	change.storage_bandwidth = 5e6;

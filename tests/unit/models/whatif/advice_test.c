@@ -4,6 +4,7 @@
 #include "models/whatif/advice.h"
 #include "tests/lib/known_run.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/server_run.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -37,6 +38,65 @@ static void predicts_nothing_of_a_run_it_does_not_understand(void **state)
 	assert_int_equal(profile.prediction_count, 0);
 	assert_non_null(profile.model.why);
 	model_free(model);
+	profile_free(&profile);
+}
+
+static void server_advice(struct profile *profile, double most)
+{
+	struct error err = {0};
+	struct model *model;
+
+	server_run_make(profile, most);
+	model = model_new(profile, &err);
+	assert_non_null(model);
+	assert_int_equal(advise(profile, model, "out", &err), 0);
+	model_free(model);
+}
+
+static const struct profile_prediction *advised(const struct profile *profile,
+						const char *words)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_prediction *one = &profile->predictions[i];
+
+		if (one->advice != NULL && strstr(one->advice, words) != NULL)
+			return one;
+	}
+	fail_msg("nothing is said of %s", words);
+	return NULL;
+}
+
+/* 1500 samples/s of 20 ms each are 30 requests at once; 200 a second of 1500 are hits of
+ * 87 %. */
+static void advises_the_least_that_leaves_no_fetch_stall(void **state)
+{
+	const struct profile_prediction *one;
+	struct profile profile;
+
+	(void)state;
+	server_advice(&profile, INFINITY);
+	one = advised(&profile, "requests at once, the least without a fetch stall");
+	assert_true(one->rank != UNKNOWN);
+	assert_in_range(one->change.fetch_depth, 30, 32);
+	assert_true(one->stalls[STAGE_FETCH].value < .01);
+	assert_non_null(strstr(one->command, "--fetch-depth 3"));
+	one = advised(&profile, "in memory, the least without a fetch stall");
+	assert_true(one->change.cache_share > .86 && one->change.cache_share < .89);
+	assert_true(one->stalls[STAGE_FETCH].value < .01);
+	profile_free(&profile);
+}
+
+/* 400 a second are all that the servers give: 8 of 20 ms. */
+static void tells_where_no_depth_ends_the_stall(void **state)
+{
+	const struct profile_prediction *one;
+	struct profile profile;
+
+	(void)state;
+	server_advice(&profile, 400);
+	one = advised(&profile, "no number of them ends the fetch stall");
+	assert_in_range(one->change.fetch_depth, 7, 9);
+	assert_true(one->stalls[STAGE_FETCH].value > .6);
 	profile_free(&profile);
 }
 
@@ -284,6 +344,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_nothing_of_a_run_it_does_not_understand),
+		cmocka_unit_test(advises_the_least_that_leaves_no_fetch_stall),
+		cmocka_unit_test(tells_where_no_depth_ends_the_stall),
 		cmocka_unit_test(advises_the_knee_of_a_cache),
 		cmocka_unit_test(advises_the_knee_of_cores),
 		cmocka_unit_test(what_does_not_pay_is_listed_with_the_reason),
