@@ -45,11 +45,11 @@
  *	s3://B/PREFIX	a bucket as a directory: classes are the first folders below the
  *			prefix; without one, the whole bucket. It is listed once, and the
  *			listing kept with the ETags of its objects.
- *			Its tar shards are those that a pattern or a name gives, or what
- *			is below a prefix, as above.
+ *			Its tar or TFRecord shards are those that a pattern or a name
+ *			gives, or what is below a prefix, as above.
  *	http[s]://...	a list file on a web server; its paths start at its folder there.
- *			One whose lines are names of archives, without labels, is a list
- *			of tar shards.
+ *			One whose lines are names of shards, without labels, is a list
+ *			of these.
  *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
  *
  * Buckets and web servers are asked as loader/net.h says. One of their listings holds until

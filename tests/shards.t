@@ -175,6 +175,45 @@ def test_bucket(tap, scratch, tree):
                    f"s3://bucket/{name} is refused in one line", done.stderr)
 
 
+def test_records(tap, scratch, tree):
+    """TFRecord files as shards.t has tar archives: in a bucket and on a web server."""
+    folder = scratch.folder("bucket-records")
+    names = [f"train-{i:05}-of-{SHARDS:05}" for i in range(SHARDS)]
+    for name in names:
+        os.link(scratch.at("records", name), os.path.join(folder, name))
+    with S3Server(scratch, folder) as server:
+        os.environ["AWS_ENDPOINT_URL_S3"] = server.url
+        tap.ok(epoch("s3://bucket/") == tree, "records in a bucket give the batches of the folder")
+        index = len(members_of(server)) - 2 * PICTURES
+        tap.ok(SHARDS < index <= 4 * SHARDS + 1 and len(server.log()) == 1 + index + 2 * PICTURES,
+               "by one listing, a few reads a shard and a range a sample", index)
+        before = len(server.log())
+        tap.ok(epoch("s3://bucket/") == tree and
+               len(server.log()) == before + 1 + 2 * PICTURES, "an index that was kept reads none")
+        with open(os.path.join(folder, "list"), "w", encoding="ascii") as file:
+            file.writelines(name + "\n" for name in names)
+        pattern = f"s3://bucket/train-{{00000..{SHARDS - 1:05}}}-of-{SHARDS:05}"
+        tap.ok(epoch(pattern) == tree == epoch(server.url + "/bucket/list"),
+               "so do a pattern and a list on a web server")
+        tap.ok(epoch("s3://bucket/" + names[1]) == epoch(os.path.join(folder, names[1])),
+               "so does one file")
+        broken = bytearray(open(os.path.join(folder, names[2]), "rb").read())
+        for at, name, says in ((3000, "data-0.tfrecord", "does not match its checksum"),
+                               (4, "length-0.tfrecord", "the checksum of its length is wrong")):
+            changed = bytearray(broken)
+            changed[at] ^= 1
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(changed)
+            done = scratch.run(DSA, "dataset", "inspect", "s3://bucket/" + name,
+                               variables={"AWS_ENDPOINT_URL_S3": server.url})
+            tap.ok(says in done.stdout + done.stderr, f"{name}: {says}", done.stdout, done.stderr)
+        done = scratch.run(DSA, "dataset", "inspect", "--label-feature", "mean", pattern,
+                           variables={"AWS_ENDPOINT_URL_S3": server.url})
+        tap.ok(done.returncode == 3 and "'mean' is no label" in done.stderr and
+               done.stderr.count("\n") == 1, "a feature that is none is refused in one line",
+               done.stderr)
+
+
 def test_large(tap, scratch):
     """Members that are passed over, and a shard that another takes the place of."""
     big = os.urandom(2 << 20)
@@ -232,6 +271,7 @@ def main():
         test_inspect(tap, scratch)
         test_measured(tap, scratch)
         test_bucket(tap, scratch, epoch(scratch.at("images")))
+        test_records(tap, scratch, epoch(scratch.at("images")))
         test_large(tap, scratch)
         test_broken(tap, scratch)
         test_refused(tap, scratch)

@@ -13,7 +13,7 @@
 #include "loader/base/name.h"
 #include "loader/net.h"
 #include "loader/source/objects_shards.h"
-#include "loader/source/tar.h"
+#include "loader/source/shard_kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -141,7 +141,7 @@ static bool bucket_is_sample(const void *kind, const char *name)
 static bool bucket_is_shard(const void *none, const char *name)
 {
 	(void)none;
-	return tar_any(name);
+	return shard_kind_of(name) != NULL;
 }
 
 /* As shards_claim() has it of a folder. */
@@ -207,7 +207,7 @@ static void bucket_split(const char *place, char *bucket, size_t size,
 	const char *prefix = place + length + strspn(place + length, "/");
 	const char *slash = strrchr(prefix, '/');
 	const char *leaf = slash != NULL ? slash + 1 : prefix;
-	bool shards = tar_any(leaf);
+	bool shards = shard_kind_of(leaf) != NULL;
 	bool whole = *leaf == '\0' || shards;
 
 	snprintf(bucket, size, "%.*s", (int)length, place);

@@ -2,7 +2,7 @@
 #ifndef DSA_SOURCE_INDEXED_H
 #define DSA_SOURCE_INDEXED_H
 
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/index/index.h"
 #include "loader/source/variant.h"
 

@@ -4,7 +4,8 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
+#include "loader/source/shard_kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,19 +73,51 @@ static int objects_list(struct objects *objects, const struct objects_how *how,
 	return result;
 }
 
+/* What tells its index from all others. */
+static void objects_describe(const struct objects *objects,
+			     const struct source_config *config, char place[PATH_MAX])
+{
+	const char *named[] = {objects->shards, config->image_feature,
+			       config->label_feature};
+	int used =
+		snprintf(place, PATH_MAX, "%s %s %s", net_remote_url(objects->remote),
+			 objects->prefix, file_kind_of(config->prep)->prep);
+
+	for (size_t i = 0; i < 3 && used < PATH_MAX; i++)
+		if (named[i] != NULL && named[i][0] != '\0')
+			used += snprintf(place + used, (size_t)(PATH_MAX - used),
+					 " %.*s%s", (int)i, "||", named[i]);
+}
+
+/* Which features the records of an index have. */
+static int objects_learned(struct objects *objects, struct error *err)
+{
+	const char *image = index_features(&objects->index);
+
+	if (image == NULL)
+		return 0;
+	objects->features = calloc(1, sizeof(*objects->features));
+	if (objects->features == NULL)
+		return error_sys(err, ENOMEM, "cannot open the data set");
+	snprintf(objects->features->image, EXAMPLE_NAME, "%s", image);
+	snprintf(objects->features->label, EXAMPLE_NAME, "%s",
+		 image + strlen(image) + 1);
+	shard_features_tell(objects->features);
+	return 0;
+}
+
 static int objects_index(struct objects *objects, const struct objects_how *how,
 			 const struct source_config *config, struct error *err)
 {
 	char place[PATH_MAX];
 	int result;
 
-	snprintf(place, sizeof(place), "%s %s %s%s%s", net_remote_url(objects->remote),
-		 objects->prefix, file_kind_of(config->prep)->prep,
-		 objects->shards != NULL ? " " : "",
-		 objects->shards != NULL ? objects->shards : "");
+	objects_describe(objects, config, place);
 	index_cache_open_remote(&objects->cache, config->index_dir, place);
 	result = config->relist ? 0 : objects_kept(objects, how, err);
-	return result != 0 ? result : objects_list(objects, how, config, err);
+	if (result == 0)
+		result = objects_list(objects, how, config, err);
+	return result < 0 ? result : objects_learned(objects, err);
 }
 
 static void objects_facts(const struct objects *objects, struct source_facts *facts)
@@ -101,6 +134,7 @@ static void objects_facts(const struct objects *objects, struct source_facts *fa
 		.remote = true,
 		.requests = objects->requests,
 		.listing_age_s = age_s > 0 ? age_s : 0,
+		.features = objects->features != NULL ? objects->features->told : NULL,
 	};
 }
 
@@ -242,6 +276,7 @@ void objects_close(void *state)
 	net_remote_close(objects->remote);
 	free(objects->prefix);
 	free(objects->shards);
+	free(objects->features);
 	free(objects);
 }
 
@@ -272,6 +307,17 @@ const char *objects_name(const void *state, uint32_t sample, char *buffer, size_
 	char path[PATH_MAX];
 
 	return name_escape(index_path(&objects->index, sample, path), buffer, size);
+}
+
+int objects_unseal(const void *state, uint32_t sample, const void *bytes,
+		   struct source_part *part, const char **why)
+{
+	const struct objects *objects = state;
+
+	(void)sample;
+	return objects->features != NULL
+		       ? shard_record_unseal(objects->features, bytes, part, why)
+		       : 0;
 }
 
 void objects_outdated(const void *state, uint32_t sample)

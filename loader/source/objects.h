@@ -8,6 +8,7 @@
 
 struct net;
 struct net_get;
+struct shard_features;
 
 /* The state of such a source. */
 struct objects {
@@ -15,7 +16,8 @@ struct objects {
 	struct net_remote *remote;
 	char *prefix; /* of all names in the index: "train/", "" */
 	char *shards; /* the name or pattern of shards below it; NULL: what is there */
-	char shown[160]; /* the data set, as errors name it */
+	struct shard_features *features; /* of records; NULL: they are none */
+	char shown[160];                 /* the data set, as errors name it */
 	struct index_cache cache;
 	struct net *net;   /* while it opens */
 	uint64_t requests; /* that this took */
@@ -57,12 +59,14 @@ int objects_of_keys(const struct keys *keys, const struct file_kind *kind,
 #define OBJECTS                                                                        \
 	.close = objects_close, .size = indexed_size, .label = indexed_label,          \
 	.place = objects_place, .class = indexed_class, .name = objects_name,          \
-	.outdated = objects_outdated
+	.unseal = objects_unseal, .outdated = objects_outdated
 
 void objects_close(void *state);
 void objects_place(const void *state, uint32_t sample, char *buffer,
 		   struct source_place *place);
 const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size);
+int objects_unseal(const void *state, uint32_t sample, const void *bytes,
+		   struct source_part *part, const char **why);
 void objects_outdated(const void *state, uint32_t sample);
 
 #endif

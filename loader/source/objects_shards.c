@@ -8,7 +8,7 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
-#include "loader/source/tar.h"
+#include "loader/source/shard_kinds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -58,11 +58,17 @@ static ssize_t objects_ranges_read(void *state, void *to, size_t size, uint64_t 
 	return result < 0 ? result : (ssize_t)get.got;
 }
 
-static int objects_shard_read(void *context, size_t number,
-			      const struct shard_kind *kind, struct shard_found *found,
-			      struct error *err)
+/* Calls kind->read(), or kind->learn() of a first one. */
+struct objects_use {
+	const struct shard_kind *kind;
+	struct shard_found *found;
+	const struct source_config *config;
+	struct shard_features *features;
+};
+
+static int objects_shard_use(struct objects_shards *shards, size_t number,
+			     const struct objects_use *use, struct error *err)
 {
-	struct objects_shards *shards = context;
 	const struct net_config connection = {.most = 1, .seed = number};
 	struct objects_ranges *ranges = calloc(1, sizeof(*ranges));
 	struct shard_object object = {
@@ -82,12 +88,24 @@ static int objects_shard_read(void *context, size_t number,
 		 ranges->shard->name);
 	ranges->net = net_open(&connection, err);
 	if (ranges->net != NULL)
-		result = kind->read(kind->context, &object, found, err);
+		result = use->found != NULL ? use->kind->read(use->kind->context,
+							      &object, use->found, err)
+					    : use->kind->learn(use->config, &object,
+							       use->features, err);
 	if (ranges->error.code != 0 && err != NULL)
 		*err = ranges->error;
 	net_close(ranges->net);
 	free(ranges);
 	return result;
+}
+
+static int objects_shard_read(void *context, size_t number,
+			      const struct shard_kind *kind, struct shard_found *found,
+			      struct error *err)
+{
+	const struct objects_use use = {.kind = kind, .found = found};
+
+	return objects_shard_use(context, number, &use, err);
 }
 
 static const char *objects_shard_etag(const void *context, size_t number)
@@ -99,19 +117,21 @@ static const char *objects_shard_etag(const void *context, size_t number)
 
 /* ---- all of them ---- */
 
-static int objects_shards_check(const struct objects_shard *shard, struct error *err)
+static int objects_shards_check(const struct shard_kind *kind, const char *name,
+				struct error *err)
 {
 	char shown[NAME_SHOWN];
 
-	if (shard_tar.named(shard->name))
+	if (kind->named(name))
 		return 0;
-	if (tar_any(shard->name))
-		return tar_refuse_compressed(shard->name, err);
-	return error_set(err, EINVAL, "'%s' is no tar shard, as others are",
-			 name_escape(shard->name, shown, sizeof(shown)));
+	if (kind->any(name))
+		return kind->refuse(name, err);
+	return error_set(err, EINVAL, "'%s' is no %s shard, as others are",
+			 name_escape(name, shown, sizeof(shown)), kind->shown);
 }
 
-static int objects_shards_paths(const struct objects_shard *all, size_t count,
+static int objects_shards_paths(const struct shard_kind *kind,
+				const struct objects_shard *all, size_t count,
 				struct shards *shards, struct error *err)
 {
 	shards->paths = calloc(count + 1, sizeof(*shards->paths));
@@ -119,7 +139,7 @@ static int objects_shards_paths(const struct objects_shard *all, size_t count,
 		return error_sys(err, ENOMEM, "cannot index the shards");
 	for (size_t i = 0; i < count; i++) {
 		const char *name = all[i].name;
-		int result = objects_shards_check(&all[i], err);
+		int result = objects_shards_check(kind, name, err);
 
 		if (result < 0)
 			return result;
@@ -131,31 +151,72 @@ static int objects_shards_paths(const struct objects_shard *all, size_t count,
 	return 0;
 }
 
-int objects_shards_index(struct objects *objects, const struct objects_shard *all,
+/* The features of the first one's records. */
+static int objects_shards_learn(struct objects_shards *of,
+				const struct objects_use *use, struct error *err)
+{
+	int result = objects_shard_use(of, 0, use, err);
+	char shown[NAME_SHOWN];
+
+	if (result >= 0)
+		return 0;
+	return error_within(err, result, "the shard '%s'",
+			    name_escape(of->all[0].name, shown, sizeof(shown)));
+}
+
+/* What the shards are, and how they are read. */
+struct objects_all {
+	struct shard_features features;
+	struct shard_kind kind;
+	struct objects_shards of;
+	struct shards_elsewhere elsewhere;
+	struct shards shards;
+};
+
+static int objects_shards_prepare(struct objects_all *all, size_t count,
+				  const struct source_config *config, struct error *err)
+{
+	const struct objects_use use = {
+		.kind = &all->kind, .config = config, .features = &all->features};
+	int result = all->kind.refuse_prep(config->prep, err);
+
+	if (result == 0)
+		result = objects_shards_paths(&all->kind, all->of.all, count,
+					      &all->shards, err);
+	if (result < 0 || all->kind.learn == NULL)
+		return result;
+	all->kind.context = all->elsewhere.features = &all->features;
+	return objects_shards_learn(&all->of, &use, err);
+}
+
+int objects_shards_index(struct objects *objects, const struct objects_shard *shards,
 			 size_t count, uint64_t ignored,
 			 const struct source_config *config, struct error *err)
 {
-	struct objects_shards of = {.objects = objects, .all = all};
-	const struct shards_elsewhere elsewhere = {
-		.context = &of, .read = objects_shard_read, .etag = objects_shard_etag};
-	struct shards shards = {
-		.elsewhere = &elsewhere, .ignored = ignored, .folder = true};
+	struct objects_all all = {
+		.kind = *shard_kind_of(shards[0].name),
+		.of = {.objects = objects, .all = shards},
+		.elsewhere = {.context = &all.of,
+			      .read = objects_shard_read,
+			      .etag = objects_shard_etag},
+		.shards = {.elsewhere = &all.elsewhere,
+			   .ignored = ignored,
+			   .folder = true},
+	};
 	const struct index_origin origin = {
-		.dataset = objects->shards != NULL ? objects->shards : "*.tar",
+		.dataset = objects->shards != NULL ? objects->shards : all.kind.shown,
 		.base_path = ".",
 		.dataset_fd = -1,
 		.base = -1,
 		.threads = config->threads,
 	};
-	int result = tar_refuse_prep(config->prep, err);
+	int result = objects_shards_prepare(&all, count, config, err);
 
 	if (result == 0)
-		result = objects_shards_paths(all, count, &shards, err);
-	if (result == 0)
-		result =
-			shard_build(&origin, &shard_tar, &shards, &objects->index, err);
-	objects->requests += of.requests;
-	shards_free(&shards);
+		result = shard_build(&origin, &all.kind, &all.shards, &objects->index,
+				     err);
+	objects->requests += all.of.requests;
+	shards_free(&all.shards);
 	return result;
 }
 
@@ -224,27 +285,45 @@ static int objects_shards_named(struct objects *objects, const struct keys *keys
 	return result;
 }
 
+static const char *objects_key(const struct keys *keys, size_t number)
+{
+	return keys->text + keys->samples[number].name;
+}
+
+/* The kind of the first that can be read. NULL: none can. */
+static const struct shard_kind *objects_keys_kind(const struct keys *keys)
+{
+	for (size_t i = 0; i < keys->count; i++) {
+		const char *name = objects_key(keys, i);
+		const struct shard_kind *kind = shard_kind_of(name);
+
+		if (kind != NULL && kind->named(name))
+			return kind;
+	}
+	return NULL;
+}
+
 int objects_shards_of_keys(struct objects *objects, const struct keys *keys,
 			   const struct source_config *config, struct error *err)
 {
+	const struct shard_kind *kind = objects_keys_kind(keys);
 	struct objects_shard *all;
 	size_t count = 0;
 	int result;
 
 	if (objects->shards != NULL)
 		return objects_shards_named(objects, keys, config, err);
-	all = calloc(keys->count + 1, sizeof(*all));
+	if (kind == NULL)
+		return shard_kind_of(objects_key(keys, 0))
+			->refuse(objects_key(keys, 0), err);
+	all = calloc(keys->count, sizeof(*all));
 	if (all == NULL)
 		return error_sys(err, ENOMEM, "cannot index the shards");
 	for (size_t i = 0; i < keys->count; i++)
-		if (shard_tar.named(keys->text + keys->samples[i].name))
+		if (kind->named(objects_key(keys, i)))
 			objects_shard_set(&all[count++], keys, &keys->samples[i]);
-	if (count > 0)
-		result = objects_shards_index(objects, all, count,
-					      keys->ignored + keys->count - count,
-					      config, err);
-	else
-		result = tar_refuse_compressed(keys->text + keys->samples[0].name, err);
+	result = objects_shards_index(objects, all, count,
+				      keys->ignored + keys->count - count, config, err);
 	free(all);
 	return result;
 }

@@ -11,8 +11,9 @@ struct objects_shard {
 };
 
 /*
- * Makes the index, unfinished, of `count` shards in this order: reads them by ranges,
- * several at once. Objects that are `ignored` besides are counted. 0 or -errno, and err.
+ * Makes the index, unfinished, of `count` shards in this order, all of the kind of the
+ * first: reads them by ranges, several at once. Objects that are `ignored` besides are
+ * counted. 0 or -errno, and err.
  */
 int objects_shards_index(struct objects *objects, const struct objects_shard *shards,
 			 size_t count, uint64_t ignored,

@@ -9,7 +9,7 @@
 #ifndef DSA_SOURCE_SCAN_H
 #define DSA_SOURCE_SCAN_H
 
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/index/index.h"
 
 #include <stdbool.h>

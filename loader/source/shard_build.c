@@ -290,6 +290,9 @@ static void shard_plan(const struct shard_work *work, const struct labels *label
 			plan->text +=
 				strlen(elsewhere->etag(elsewhere->context, i)) + 1;
 	}
+	if (elsewhere != NULL && elsewhere->features != NULL)
+		plan->text += strlen(elsewhere->features->image) +
+			      strlen(elsewhere->features->label) + 2;
 }
 
 /* Of the folder; of what is none, nothing. */
@@ -345,6 +348,9 @@ static int shard_fill(const struct shard_work *work, const struct labels *labels
 					 &sample);
 		}
 	}
+	if (elsewhere != NULL && elsewhere->features != NULL)
+		index_add_features(index, elsewhere->features->image,
+				   elsewhere->features->label);
 	return 0;
 }
 

@@ -5,12 +5,19 @@
 #ifndef DSA_SOURCE_SHARD_BUILD_H
 #define DSA_SOURCE_SHARD_BUILD_H
 
+#include "loader/source/shard/example.h"
 #include "loader/source/shard/shard_reader.h"
 #include "loader/source/shards.h"
 
 #include <stdatomic.h>
 
 enum { SHARD_LABEL = 256 }; /* bytes of the longest label and its 0 */
+
+/* Which features of records are meant; label "": none is. */
+struct shard_features {
+	char image[EXAMPLE_NAME], label[EXAMPLE_NAME];
+	char told[2 * EXAMPLE_NAME + 2]; /* both: of struct source_facts */
+};
 
 /* What a shard holds, as it is found. */
 struct shard_found {
@@ -34,8 +41,19 @@ int shard_found_add(struct shard_found *found, const char *name, const char *lab
 
 /* How the shards of a kind are read. */
 struct shard_kind {
-	shards_named named;
-	const void *context;
+	const char *shown;  /* "*.tar" */
+	shards_named any;   /* called as one */
+	shards_named named; /* as one that can be read */
+	/* Says why one that is called otherwise can't be; -errno. */
+	int (*refuse)(const char *name, struct error *err);
+	/* 0; or -EINVAL: samples of this op are not in such shards. */
+	int (*refuse_prep)(const char *prep, struct error *err);
+	/* Finds the features that the user does not name in the first shard; NULL: such
+	 * shards have none. */
+	int (*learn)(const struct source_config *config,
+		     const struct shard_object *object, struct shard_features *features,
+		     struct error *err);
+	const void *context; /* where there are features: these */
 	/* Adds what an object holds; any thread. Errors are without the shard's name. */
 	int (*read)(const void *context, const struct shard_object *object,
 		    struct shard_found *found, struct error *err);

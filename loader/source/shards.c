@@ -4,7 +4,7 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 
 #include <dirent.h>
 #include <errno.h>

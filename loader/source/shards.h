@@ -24,6 +24,7 @@ typedef bool (*shards_named)(const char *name);
 bool shards_claim(const char *dataset, const struct stat *status,
 		  const struct source_config *config, shards_named named);
 
+struct shard_features;
 struct shard_found;
 struct shard_kind;
 
@@ -34,6 +35,7 @@ struct shards_elsewhere {
 	int (*read)(void *context, size_t number, const struct shard_kind *kind,
 		    struct shard_found *found, struct error *err);
 	const char *(*etag)(const void *context, size_t number);
+	const struct shard_features *features; /* to keep with the index; NULL: none */
 };
 
 struct shards {

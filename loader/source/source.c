@@ -118,7 +118,7 @@ const char *source_name(const struct source *source, uint32_t sample, char *buff
 
 bool source_sealed(const struct source *source)
 {
-	return source->variant->unseal != NULL;
+	return source->facts.features != NULL;
 }
 
 int source_unseal(const struct source *source, uint32_t sample, const void *bytes,

@@ -6,7 +6,7 @@
 #include "loader/base/number.h"
 #include "loader/base/random.h"
 #include "loader/base/thread_pool.h"
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/variant.h"
 
 #include <errno.h>

@@ -5,13 +5,12 @@
  * A key is a name up to the first dot behind its last '/'; members with one key follow
  * each other. Names are never opened, so it does not matter where they would lead.
  */
-#include "loader/source/tar.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/shard/json_label.h"
 #include "loader/source/shard/tar_reader.h"
-#include "loader/source/shard_build.h"
+#include "loader/source/shard_kinds.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -50,7 +49,7 @@ static bool tar_compressed(const char *name)
 	return tar_ends(name, endings);
 }
 
-bool tar_any(const char *name)
+static bool tar_any(const char *name)
 {
 	return tar_plain(name) || tar_compressed(name);
 }
@@ -231,14 +230,7 @@ static int tar_read(const void *context, const struct shard_object *object,
 
 /* ---- the data set ---- */
 
-const struct shard_kind shard_tar = {
-	.named = tar_plain,
-	.read = tar_read,
-	.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
-	.label = ".cls, .json or .txt",
-};
-
-int tar_refuse_compressed(const char *dataset, struct error *err)
+static int tar_refuse_compressed(const char *dataset, struct error *err)
 {
 	char shown[NAME_SHOWN];
 
@@ -248,7 +240,7 @@ int tar_refuse_compressed(const char *dataset, struct error *err)
 			 name_escape(dataset, shown, sizeof(shown)));
 }
 
-int tar_refuse_prep(const char *prep, struct error *err)
+static int tar_refuse_prep(const char *prep, struct error *err)
 {
 	if (file_kind_of(prep) == file_kind_of(NULL))
 		return 0;
@@ -256,6 +248,17 @@ int tar_refuse_prep(const char *prep, struct error *err)
 			 "tar shards hold pictures: name a folder or file for prep=%s",
 			 prep);
 }
+
+const struct shard_kind shard_tar = {
+	.shown = "*.tar",
+	.any = tar_any,
+	.named = tar_plain,
+	.refuse = tar_refuse_compressed,
+	.refuse_prep = tar_refuse_prep,
+	.read = tar_read,
+	.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
+	.label = ".cls, .json or .txt",
+};
 
 static int tar_build(const struct index_origin *origin, struct index *index,
 		     struct error *err)

@@ -9,10 +9,10 @@
  */
 #include "loader/base/error.h"
 #include "loader/base/name.h"
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/shard/example.h"
 #include "loader/source/shard/record_reader.h"
-#include "loader/source/shard_build.h"
+#include "loader/source/shard_kinds.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,20 +27,17 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Which features are meant; label "": none is. */
-struct tfrecord_features {
-	char image[EXAMPLE_NAME], label[EXAMPLE_NAME];
-	char told[2 * EXAMPLE_NAME + 2]; /* both: of struct source_facts */
-};
-
 /* ---- names of files ---- */
 
 /* "-00000-of-00128", and with "{00000..00127}" for the first number. */
 static bool tfrecord_counted(const char *name)
 {
-	const char *of = strstr(name, "-of-");
-	const char *at = of;
+	const char *of = NULL;
+	const char *at;
 
+	for (at = strstr(name, "-of-"); at != NULL; at = strstr(at + 1, "-of-"))
+		of = at;
+	at = of;
 	if (of == NULL || of[4] == '\0' || of[4 + strspn(of + 4, "0123456789")] != '\0')
 		return false;
 	while (at > name && (isdigit((unsigned char)at[-1]) || at[-1] == '.' ||
@@ -75,7 +72,7 @@ static bool tfrecord_claims(const char *dataset, const struct stat *status,
 struct tfrecord_walk {
 	struct record_reader records;
 	int result;
-	const struct tfrecord_features *features;
+	const struct shard_features *features;
 	struct example_feature image, label;
 	bool has_image, has_label;
 };
@@ -214,7 +211,7 @@ static size_t tfrecord_rank(const char *const *names, const char *name)
 
 /* Chooses among the features of an Example, unless they are named already; their names
  * are added to the list. */
-static int tfrecord_choose(struct example *example, struct tfrecord_features *features,
+static int tfrecord_choose(struct example *example, struct shard_features *features,
 			   char *list, size_t room)
 {
 	size_t image = tfrecord_rank(tfrecord_images, ""), used = 0;
@@ -246,7 +243,7 @@ static int tfrecord_choose(struct example *example, struct tfrecord_features *fe
 }
 
 static int tfrecord_look(const struct shard_object *object,
-			 struct tfrecord_features *features, struct error *err)
+			 struct shard_features *features, struct error *err)
 {
 	struct tfrecord_walk walk = {.features = features};
 	const struct example_bytes bytes = {&walk, tfrecord_get};
@@ -279,8 +276,31 @@ out:
 	return result;
 }
 
-static int tfrecord_look_at(const struct index_origin *origin, const char *path,
-			    struct tfrecord_features *features, struct error *err)
+/* Those that the user names, and what the first record says of the others. */
+static int tfrecord_learn(const struct source_config *config,
+			  const struct shard_object *object,
+			  struct shard_features *features, struct error *err)
+{
+	int result;
+
+	if (config->image_feature != NULL)
+		snprintf(features->image, EXAMPLE_NAME, "%s", config->image_feature);
+	if (config->label_feature != NULL)
+		snprintf(features->label, EXAMPLE_NAME, "%s", config->label_feature);
+	result = tfrecord_look(object, features, err);
+	shard_features_tell(features);
+	return result;
+}
+
+void shard_features_tell(struct shard_features *features)
+{
+	snprintf(features->told, sizeof(features->told), "%s%s%s", features->image,
+		 features->label[0] != '\0' ? ", " : "", features->label);
+}
+
+static int tfrecord_learn_file(const struct index_origin *origin, const char *path,
+			       const struct source_config *config,
+			       struct shard_features *features, struct error *err)
 {
 	char whole[2 * PATH_MAX], shown[NAME_SHOWN];
 	struct shard_object object;
@@ -295,7 +315,7 @@ static int tfrecord_look_at(const struct index_origin *origin, const char *path,
 		result = error_set(err, EINVAL, "is no regular file");
 	} else {
 		shard_object_file(&object, &fd, (uint64_t)status.st_size);
-		result = tfrecord_look(&object, features, err);
+		result = tfrecord_learn(config, &object, features, err);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -305,43 +325,50 @@ static int tfrecord_look_at(const struct index_origin *origin, const char *path,
 	return result;
 }
 
-/* Those that the user names, and what the first record says of the others. */
-static int tfrecord_learn(const struct index_origin *origin,
-			  const struct source_config *config,
-			  struct tfrecord_features *features, struct error *err)
+static int tfrecord_learn_first(const struct index_origin *origin,
+				const struct source_config *config,
+				struct shard_features *features, struct error *err)
 {
 	struct shards shards;
 	int result = shards_list(origin, tfrecord_plain, &shards, err);
 
-	if (config->image_feature != NULL)
-		snprintf(features->image, EXAMPLE_NAME, "%s", config->image_feature);
-	if (config->label_feature != NULL)
-		snprintf(features->label, EXAMPLE_NAME, "%s", config->label_feature);
 	if (result == 0 && shards.count > 0)
-		result = tfrecord_look_at(origin, shards.paths[0], features, err);
+		result = tfrecord_learn_file(origin, shards.paths[0], config, features,
+					     err);
 	shards_free(&shards);
-	if (result >= 0)
-		snprintf(features->told, sizeof(features->told), "%s%s%s",
-			 features->image, features->label[0] != '\0' ? ", " : "",
-			 features->label);
 	return result;
 }
 
 /* ---- the data set ---- */
 
+static int tfrecord_refuse_prep(const char *prep, struct error *err)
+{
+	if (file_kind_of(prep) == file_kind_of(NULL))
+		return 0;
+	return error_set(err, EINVAL,
+			 "records hold pictures: name a folder or file for prep=%s",
+			 prep);
+}
+
+const struct shard_kind shard_tfrecord = {
+	.shown = "*.tfrecord",
+	.any = tfrecord_plain,
+	.named = tfrecord_plain,
+	.refuse_prep = tfrecord_refuse_prep,
+	.learn = tfrecord_learn,
+	.read = tfrecord_read,
+	.wanted = "records with a picture (DSA_LOADER=image_feature=NAME)",
+	.label = "the label feature",
+};
+
 static int tfrecord_build(const struct index_origin *origin, struct index *index,
 			  struct error *err)
 {
-	const struct shard_kind kind = {
-		.context = origin->own,
-		.named = tfrecord_plain,
-		.read = tfrecord_read,
-		.wanted = "records with a picture (DSA_LOADER=image_feature=NAME)",
-		.label = "the label feature",
-	};
+	struct shard_kind kind = shard_tfrecord;
 	struct shards shards;
 	int result = shards_list(origin, tfrecord_plain, &shards, err);
 
+	kind.context = origin->own;
 	if (result == 0)
 		result = shard_build(origin, &kind, &shards, index, err);
 	shards_free(&shards);
@@ -351,21 +378,17 @@ static int tfrecord_build(const struct index_origin *origin, struct index *index
 static void *tfrecord_open(const char *dataset, const struct source_config *config,
 			   struct source_facts *facts, struct error *err)
 {
-	struct tfrecord_features *features = calloc(1, sizeof(*features));
+	struct shard_features *features = calloc(1, sizeof(*features));
 	struct index_origin origin = {.own = features};
 	char folder[PATH_MAX];
 	void *state;
 
 	if (features == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot open the data set"));
-	if (file_kind_of(config->prep) != file_kind_of(NULL)) {
-		error_set(err, EINVAL,
-			  "records hold pictures: name a folder or file for prep=%s",
-			  config->prep);
+	if (tfrecord_refuse_prep(config->prep, err) < 0)
 		goto failed;
-	}
 	shards_origin(dataset, folder, &origin);
-	if (tfrecord_learn(&origin, config, features, err) < 0)
+	if (tfrecord_learn_first(&origin, config, features, err) < 0)
 		goto failed;
 	origin.seed = XXH3_64bits(features->told, strlen(features->told));
 	state = indexed_open(&origin, tfrecord_build, config, facts, err);
@@ -378,15 +401,14 @@ failed:
 	return NULL;
 }
 
-static int tfrecord_unseal(const void *state, uint32_t sample, const void *bytes,
-			   struct source_part *part, const char **why)
+int shard_record_unseal(const struct shard_features *features, const void *bytes,
+			struct source_part *part, const char **why)
 {
 	const unsigned char *memory = bytes;
-	struct tfrecord_walk walk = {.features = indexed_own(state)};
+	struct tfrecord_walk walk = {.features = features};
 	struct example_bytes walked;
 	size_t size = part->size > RECORD_TAIL ? part->size - RECORD_TAIL : 0;
 
-	(void)sample;
 	example_bytes_of(&walked, &memory);
 	*why = "the record does not match its checksum";
 	if (size == 0 || !record_matches(memory, size))
@@ -397,6 +419,13 @@ static int tfrecord_unseal(const void *state, uint32_t sample, const void *bytes
 		return -EBADMSG;
 	*part = (struct source_part){(size_t)walk.image.at, (size_t)walk.image.size};
 	return 0;
+}
+
+static int tfrecord_unseal(const void *state, uint32_t sample, const void *bytes,
+			   struct source_part *part, const char **why)
+{
+	(void)sample;
+	return shard_record_unseal(indexed_own(state), bytes, part, why);
 }
 
 const struct source_variant source_tfrecord = {.kind = "tfrecord",

@@ -4,7 +4,7 @@
  * The list is as list.c has it. Its server tells sizes and ETags, by one HEAD for each
  * sample, and the ETag of the list itself, by which one that was kept is known again.
  *
- * A list whose first line is the name of a tar archive, and no label, is one of shards.
+ * A list whose first line is the name of a shard, and no label, is one of shards.
  */
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
@@ -12,7 +12,7 @@
 #include "loader/net.h"
 #include "loader/source/list.h"
 #include "loader/source/objects_shards.h"
-#include "loader/source/tar.h"
+#include "loader/source/shard_kinds.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -276,7 +276,7 @@ static int web_read(struct objects *objects, char **text, size_t *size,
 	return result;
 }
 
-/* Calls a line an archive, without the blanks at its end. */
+/* Calls a line a shard, without the blanks at its end. */
 static bool web_is_shard(const char *line, size_t size)
 {
 	char name[PATH_MAX];
@@ -287,7 +287,7 @@ static bool web_is_shard(const char *line, size_t size)
 		return false;
 	memcpy(name, line, size);
 	name[size] = '\0';
-	return name[0] != '#' && tar_any(name);
+	return name[0] != '#' && shard_kind_of(name) != NULL;
 }
 
 /* If the list is one of shards, gives each the label "0", as list_parse() wants one: in a
@@ -372,7 +372,7 @@ static void *web_open(const char *dataset, const struct source_config *config,
 
 	if (where.remote == NULL)
 		return NULL;
-	if (tar_any(dataset)) {
+	if (shard_kind_of(strrchr(dataset, '/') + 1) != NULL) {
 		net_remote_close(where.remote);
 		return error_null(error_set(
 			err, EINVAL,

@@ -121,6 +121,17 @@ const char *index_etag(const struct index *index, uint32_t sample)
 	return name + strlen(name) + 1;
 }
 
+void index_add_features(struct index *index, const char *image, const char *label)
+{
+	index->head->features = index_add_text(index, image);
+	index_add_text(index, label);
+}
+
+const char *index_features(const struct index *index)
+{
+	return index->head->features > 0 ? index->text + index->head->features : NULL;
+}
+
 bool index_has_etags(const struct index *index)
 {
 	const char *end = index->text + index->head->text;
@@ -203,6 +214,15 @@ static bool index_head_fits(const struct index_head *head, size_t size)
 	       (head->offsets == 0 || head->offsets == head->samples);
 }
 
+/* There are two strings. */
+static bool features_fit(const struct index *index)
+{
+	const char *image = index_features(index);
+	const char *end = index->text + index->head->text;
+
+	return image == NULL || (image < end && image + strlen(image) + 1 < end);
+}
+
 static bool folders_fit(const struct index *index)
 {
 	for (uint32_t i = 0; i < index->head->folders; i++)
@@ -237,8 +257,8 @@ bool index_adopt(struct index *index, void *block, size_t size)
 	if (!index_head_fits(block, size))
 		return false;
 	index_lay_out(&found, block);
-	if (found.text[found.head->text - 1] != '\0' || !folders_fit(&found) ||
-	    !samples_fit(&found))
+	if (found.text[found.head->text - 1] != '\0' || !features_fit(&found) ||
+	    !folders_fit(&found) || !samples_fit(&found))
 		return false;
 	*index = found;
 	return true;

@@ -28,7 +28,8 @@ struct index_head {
 	uint64_t ignored; /* files that were seen and are no samples */
 	uint64_t digest;
 	uint32_t offsets; /* as many as samples, or 0: these are whole files */
-	uint32_t reserved;
+	uint32_t
+		features; /* 0; or, in the text, two strings: see index_add_features() */
 };
 
 /* A folder, list file or shard as it was when it was read: differs from now if it changed. */
@@ -89,6 +90,13 @@ void index_add_class(struct index *index, const char *name);
  * other. */
 void index_add_etag(struct index *index, const char *etag);
 const char *index_etag(const struct index *index, uint32_t sample);
+
+/* Which features of records are the picture and the label: what a server's index keeps,
+ * whose records can't be asked again for nothing. */
+void index_add_features(struct index *index, const char *image, const char *label);
+
+/* The first of them, behind whose 0 the second begins; NULL: it has none. */
+const char *index_features(const struct index *index);
 
 /* True if each sample or shard of an index that was adopted has one. */
 bool index_has_etags(const struct index *index);

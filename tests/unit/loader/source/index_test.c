@@ -288,6 +288,35 @@ static void numbers_that_lead_out_of_an_index_are_refused(void **state)
 	index_free(&other);
 }
 
+/* Both strings of a server's index of records lie in its text. */
+static void features_are_kept_with_an_index(void **state)
+{
+	const struct index_plan plan = {1, 1, 1, 12, false};
+	const struct index_stamp stamp = {0};
+	const struct index_sample sample = {.size = 1};
+	struct index index, other;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(index_new(&index, &plan, NULL), 0);
+	index_add_folder(&index, "", &stamp);
+	index_add_class(&index, ".");
+	index_add_sample(&index, "0", &sample);
+	assert_null(index_features(&index));
+	index_add_features(&index, "jpg", "cl");
+	assert_int_equal(index_finish(&index, NULL), 0);
+	size = index_size(&index);
+	assert_true(index_adopt(&other, index.head, size));
+	assert_string_equal(index_features(&other), "jpg");
+	assert_string_equal(index_features(&other) + 4, "cl");
+	for (uint32_t at = 9; at < 14; at++) {
+		index.head->features = at;
+		index_seal(index.head, size);
+		assert_false(index_adopt(&other, index.head, size));
+	}
+	index_free(&index);
+}
+
 static void an_index_of_another_or_behind_a_link_is_not_used(void **state)
 {
 	struct index_cache cache;
@@ -517,6 +546,7 @@ int main(int argc, char **argv)
 		TEST(a_damaged_index_is_refused),
 		TEST(a_file_that_was_cut_is_not_used),
 		TEST(numbers_that_lead_out_of_an_index_are_refused),
+		TEST(features_are_kept_with_an_index),
 		TEST(an_index_of_another_or_behind_a_link_is_not_used),
 		TEST(a_fifo_in_place_of_an_index_is_not_waited_for),
 		TEST(a_full_disk_leaves_nothing_behind),

@@ -1,5 +1,5 @@
 /* file_kind.c - the table of endings. */
-#include "loader/source/file_kind.h"
+#include "loader/source/index/file_kind.h"
 
 #include <stddef.h>
 #include <string.h>
