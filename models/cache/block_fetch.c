@@ -1,0 +1,183 @@
+/* block_fetch.c - goes through the samples one by one, with the fetches under way. */
+#include "models/cache/block_fetch.h"
+#include "loader/base/error.h"
+#include "loader/base/math/hits_cache.h"
+#include "loader/base/permutation.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is left of a fetch of the samples from `first` to `end` of the epoch. */
+struct block {
+	double begin_s, transfer_s;
+	uint32_t first, end;
+};
+
+struct block_replay {
+	const struct block_fetch *config;
+	struct hits_cache *held;
+	uint32_t *order, asked; /* of the epoch's samples */
+	struct block *blocks;   /* under way */
+	uint32_t block_count;
+};
+
+static uint32_t block_least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static void block_ask(struct block_replay *replay)
+{
+	const struct block_fetch *config = replay->config;
+	struct block *block = &replay->blocks[replay->block_count++];
+	uint32_t missing = 0;
+
+	block->first = replay->asked;
+	block->end = block_least(config->shard - replay->asked, config->fetch) +
+		     replay->asked;
+	for (uint32_t i = block->first; i < block->end; i++)
+		missing += !hits_cache_find(replay->held, replay->order[i]);
+	block->begin_s = config->begin_s;
+	block->transfer_s = missing / config->fetch_per_s;
+	replay->asked = block->end;
+}
+
+static void block_arrive(struct block_replay *replay, uint32_t at)
+{
+	struct block *block = &replay->blocks[at];
+
+	for (uint32_t i = block->first; i < block->end; i++)
+		hits_cache_offer(replay->held, replay->order[i], 1);
+	memmove(block, block + 1, (--replay->block_count - at) * sizeof(*block));
+}
+
+/* How fast each of the fetches begins, and each of those that have begun gets samples. */
+struct block_speed {
+	double begin, transfer;
+};
+
+static struct block_speed block_speed_of(const struct block_replay *replay)
+{
+	double all = replay->block_count, begun = 0;
+
+	for (uint32_t i = 0; i < replay->block_count; i++)
+		begun += replay->blocks[i].begin_s <= 0;
+	return (struct block_speed){1 / (1 + replay->config->contention * (all - 1)),
+				    1 / fmax(1, begun)};
+}
+
+/* Until the next of them begins to get samples, or has them all. */
+static double block_next(const struct block_replay *replay,
+			 const struct block_speed *speed)
+{
+	double next = INFINITY;
+
+	for (uint32_t i = 0; i < replay->block_count; i++) {
+		const struct block *block = &replay->blocks[i];
+
+		next = fmin(next, block->begin_s > 0
+					  ? block->begin_s / speed->begin
+					  : block->transfer_s / speed->transfer);
+	}
+	return next;
+}
+
+static void block_work(struct block *block, const struct block_speed *speed,
+		       double seconds)
+{
+	static const double least = 1e-9; /* below it is the arithmetic's */
+	bool begins = block->begin_s > 0;
+	double *left = begins ? &block->begin_s : &block->transfer_s;
+
+	*left -= seconds * (begins ? speed->begin : speed->transfer);
+	if (*left < least)
+		*left = 0;
+}
+
+static void block_pass(struct block_replay *replay, double seconds)
+{
+	while (seconds > 0 && replay->block_count > 0) {
+		struct block_speed speed = block_speed_of(replay);
+		double step = fmin(seconds, block_next(replay, &speed));
+
+		for (uint32_t i = replay->block_count; i > 0; i--)
+			block_work(&replay->blocks[i - 1], &speed, step);
+		for (uint32_t i = 0; i < replay->block_count;)
+			if (replay->blocks[i].begin_s <= 0 &&
+			    replay->blocks[i].transfer_s <= 0)
+				block_arrive(replay, i);
+			else
+				i++;
+		seconds -= step;
+	}
+}
+
+/* What is under way when an epoch ends is of no use to the next. */
+static void block_epoch_run(struct block_replay *replay, uint32_t number,
+			    struct block_epoch *epoch)
+{
+	const struct block_fetch *config = replay->config;
+	uint32_t misses = 0;
+
+	permutation_fill(replay->order, config->total, config->seed, number);
+	replay->asked = replay->block_count = 0;
+	for (uint32_t i = 0; i < config->shard; i++) {
+		uint32_t wanted = i - i % config->batch + config->batch;
+		bool miss;
+
+		wanted = block_least(config->shard, wanted + config->threshold);
+		while (config->fetch > 0 && replay->asked < wanted)
+			block_ask(replay);
+		miss = !hits_cache_read(replay->held, replay->order[i], 1);
+		misses += miss;
+		block_pass(replay, miss ? config->miss_s : config->hit_s);
+		if ((i + 1) % config->batch == 0)
+			block_pass(replay, config->batch * config->compute_s);
+	}
+	epoch->miss_ratio = (double)misses / config->shard;
+	epoch->load_s =
+		misses * config->miss_s + (config->shard - misses) * config->hit_s;
+	epoch->run_s = epoch->load_s + config->shard * config->compute_s;
+}
+
+static int block_fetch_check(const struct block_fetch *config, struct error *err)
+{
+	if (config->shard == 0 || config->shard > config->total || config->batch == 0)
+		return error_set(err, EINVAL,
+				 "a replay needs a batch, and a shard of the data set");
+	if (config->shard > UINT32_MAX / 4 || config->batch > UINT32_MAX / 4 ||
+	    config->threshold > UINT32_MAX / 4)
+		return error_set(err, EINVAL, "%u samples are too many to replay",
+				 config->shard);
+	if (config->fetch > 0 && !(config->fetch_per_s > 0 && config->begin_s >= 0 &&
+				   config->contention >= 0))
+		return error_set(err, EINVAL, "a fetch takes time, and gives samples");
+	return 0;
+}
+
+int block_fetch_replay(const struct block_fetch *config, struct block_epoch *epochs,
+		       struct error *err)
+{
+	struct block_replay replay = {.config = config};
+	int result = block_fetch_check(config, err);
+
+	if (result < 0)
+		return result;
+	replay.held = hits_cache_new(CACHE_FIFO, config->total, config->capacity,
+				     config->seed);
+	replay.order = calloc(config->total, sizeof(*replay.order));
+	replay.blocks =
+		calloc(config->fetch > 0 ? config->shard / config->fetch + 1 : 1,
+		       sizeof(*replay.blocks));
+	if (replay.held == NULL || replay.order == NULL || replay.blocks == NULL)
+		result = error_sys(err, ENOMEM, "cannot replay %u samples",
+				   config->total);
+	for (uint32_t i = 0; result == 0 && i < config->epochs; i++)
+		block_epoch_run(&replay, i, &epochs[i]);
+	hits_cache_free(replay.held);
+	free(replay.order);
+	free(replay.blocks);
+	return result;
+}
