@@ -17,16 +17,26 @@ enum {
 	NUMBERS = 1 << 30, /* of batches, in a process; fd_table.h has no more bits */
 	SECTOR = 512,      /* unit of ru_inblock */
 	PAGE = 4096,       /* at the least */
+	USAGE_NS = 50000,  /* in so short a time no process ends */
 };
 
-/* What is compared at both ends. */
-struct batch_look {
-	uint64_t ns, cpu_ns;
-	uint64_t own_io_ns; /* of that thread, */
-	const void *thread; /* which nothing else lies in */
+/* What the process has used, as the kernel was asked last, which costs microseconds: not
+ * again so soon, if nothing was read. */
+static struct batch_usage {
+	uint64_t ns;    /* 0: never */
+	uint64_t calls; /* that opened and read, by then */
+	uint64_t cpu_ns;
 	uint64_t storage_bytes;
 	uint64_t faults;   /* that waited for storage, which may be none with blocks */
 	uint64_t children; /* faults of those that were waited for: each has some */
+} batch_usage;
+
+/* What is compared at both ends. */
+struct batch_look {
+	uint64_t ns;
+	struct batch_usage usage;
+	uint64_t own_io_ns; /* of that thread, */
+	const void *thread; /* which nothing else lies in */
 	uint32_t forks;
 	uint64_t counters[IO_COUNT];
 };
@@ -70,21 +80,35 @@ static uint64_t batch_ns(struct timeval time)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
 
-static void batch_look(struct batch_look *look, struct io_slot *slot)
+static void batch_use(struct io_slot *slot)
 {
+	uint64_t now = clock_now();
+	uint64_t calls = attach_count(slot, IO_reads) + attach_count(slot, IO_opens);
 	struct rusage own = {0}, children = {0};
 
+	if (calls == batch_usage.calls && now - batch_usage.ns < USAGE_NS)
+		return;
 	syscall(SYS_getrusage, RUSAGE_SELF, &own);
 	syscall(SYS_getrusage, RUSAGE_CHILDREN, &children);
-	look->storage_bytes = (uint64_t)own.ru_inblock * SECTOR;
-	look->faults = (uint64_t)own.ru_majflt;
-	look->children = (uint64_t)children.ru_minflt;
+	batch_usage = (struct batch_usage){
+		.ns = now,
+		.calls = calls,
+		.cpu_ns = batch_ns(own.ru_utime) + batch_ns(own.ru_stime),
+		.storage_bytes = (uint64_t)own.ru_inblock * SECTOR,
+		.faults = (uint64_t)own.ru_majflt,
+		.children = (uint64_t)children.ru_minflt,
+	};
+}
+
+static void batch_look(struct batch_look *look, struct io_slot *slot)
+{
+	batch_use(slot);
+	look->usage = batch_usage;
 	look->forks = attach_self.forks;
 	look->thread = &meter_own_ns;
 	look->own_io_ns = meter_own_ns;
 	for (unsigned i = 0; i < IO_COUNT; i++)
 		look->counters[i] = attach_count(slot, i);
-	look->cpu_ns = batch_ns(own.ru_utime) + batch_ns(own.ru_stime);
 	look->ns = clock_now();
 }
 
@@ -107,6 +131,7 @@ static void batch_know_mapped(void)
 void batch_child(void)
 {
 	batch_mapped = (struct batch_mapped){0};
+	batch_usage = (struct batch_usage){0};
 	coverage_child();
 }
 
@@ -132,6 +157,7 @@ static void batch_record(struct io_batch *batch, const struct io_slot *slot,
 			 const struct batch_look *end, uint32_t samples)
 {
 	const struct batch_look *begin = &batch_now.begin;
+	const struct batch_usage *had = &begin->usage, *used = &end->usage;
 	uint64_t took[IO_COUNT];
 
 	for (unsigned i = 0; i < IO_COUNT; i++)
@@ -139,10 +165,10 @@ static void batch_record(struct io_batch *batch, const struct io_slot *slot,
 	batch->key = batch_now.key;
 	batch->begin_ns = begin->ns;
 	batch->end_ns = end->ns;
-	batch->cpu_ns = end->cpu_ns - begin->cpu_ns;
-	batch->storage_bytes = end->storage_bytes - begin->storage_bytes;
+	batch->cpu_ns = used->cpu_ns - had->cpu_ns;
+	batch->storage_bytes = used->storage_bytes - had->storage_bytes;
 	if (batch->storage_bytes == 0)
-		batch->storage_bytes = PAGE * (end->faults - begin->faults);
+		batch->storage_bytes = PAGE * (used->faults - had->faults);
 	batch->io_ns = took[IO_io_ns];
 	batch->own_io_ns =
 		end->thread == begin->thread ? end->own_io_ns - begin->own_io_ns : 0;
@@ -154,7 +180,7 @@ static void batch_record(struct io_batch *batch, const struct io_slot *slot,
 	batch->pid = io_slot_pid(slot);
 	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flag;
 	batch_mapped.flag |= batch->flags & IO_MAPPED; /* later ones read it, too */
-	if (end->forks != begin->forks || end->children != begin->children)
+	if (end->forks != begin->forks || used->children != had->children)
 		batch->flags |= IO_FORKED;
 }
 
