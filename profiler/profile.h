@@ -229,6 +229,14 @@ struct profile_epoch {
 	uint64_t epoch, hits, misses, miss_bytes;
 };
 
+/* What an epoch asks of storage: samples that no cache has, requests that list their keys,
+ * a thousand each, and bytes that leave it. NAN: unknown. */
+struct profile_traffic {
+	double reads, listing, out_bytes;
+};
+
+#define PROFILE_NO_TRAFFIC ((struct profile_traffic){NAN, NAN, NAN})
+
 /* A sample that could not be used; `name` is escaped already. */
 struct profile_skip {
 	uint64_t sample;
@@ -377,10 +385,13 @@ struct profile {
 	bool storage_is_memory;
 	/* Of a data set that servers have: objects asked for in all windows, requests for
 	 * them that were sent again, requests that listed them, and how old that listing
-	 * was. UNKNOWN, NAN: it lies on this machine. */
+	 * was; bytes that came, and what all that costs. UNKNOWN, NAN: it lies on this
+	 * machine. */
 	struct profile_requests {
 		uint64_t gets, retries, listing;
 		double listing_age_s;
+		uint64_t bytes;
+		double cost; /* in profile.currency; NAN, too: no prices were given */
 	} requests;
 	/* Of a cache on local disk, in all windows: samples it had, and that were written to
 	 * it or could not be; files that were torn or foreign; samples that had changed;
@@ -485,7 +496,8 @@ struct profile {
 	/* What the models say of it, and what came of that. */
 	struct profile_model model;
 	char *currency;       /* of costs: "USD"; NULL: no prices were given */
-	struct interval cost; /* of an epoch of the run as it was, modelled */
+	struct interval cost; /* of an epoch of the run as it was, modelled; */
+	struct profile_traffic traffic; /* what that epoch asks of servers */
 	struct profile_prediction *predictions;
 	size_t prediction_count;
 	struct profile_verification *verifications;

@@ -62,8 +62,9 @@ ADD(job, profile_job, jobs, job_count, RATES, STALLS, .target_status = -1,
     .blocked_share = NAN, .ahead_batches = NAN)
 ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE, STALLS,
     .limit = PROFILE_NO_WORD, .per_s = INTERVAL_UNKNOWN, .per_job = INTERVAL_UNKNOWN,
-    .speedup = INTERVAL_UNKNOWN, .cost = INTERVAL_UNKNOWN, .hit_ratio = NAN,
-    .memory_bytes = NAN, .read_bytes_per_s = NAN, .prep_cores = NAN, .rank = UNKNOWN)
+    .speedup = INTERVAL_UNKNOWN, .cost = INTERVAL_UNKNOWN,
+    .traffic = PROFILE_NO_TRAFFIC, .hit_ratio = NAN, .memory_bytes = NAN,
+    .read_bytes_per_s = NAN, .prep_cores = NAN, .rank = UNKNOWN)
 ADD(verification, profile_verification, verifications, verification_count, CHANGE,
     .predicted = INTERVAL_UNKNOWN, .measured = INTERVAL_UNKNOWN, .error = NAN,
     .drift = NAN, .covered = -1, .hit_ratio = NAN, .hit_ratio_predicted = NAN)

@@ -29,9 +29,10 @@ struct profile_prediction {
 	double hit_ratio;
 	/* Of all jobs together; NAN unless jobs change, or unknown. */
 	double memory_bytes, read_bytes_per_s, prep_cores;
-	struct interval cost;      /* of an epoch, in profile.currency */
-	struct profile_word limit; /* what limits then, of profile_limits */
-	char *advice;              /* "a minio cache of 70% removes the fetch stall" */
+	struct interval cost;           /* of an epoch, in profile.currency */
+	struct profile_traffic traffic; /* of an epoch, where servers have the data */
+	struct profile_word limit;      /* what limits then, of profile_limits */
+	char *advice;  /* "a minio cache of 70% removes the fetch stall" */
 	char *why;     /* what it assumes, or why it is not advised; one line */
 	char *command; /* a dsa command line that verifies it */
 	uint64_t rank; /* of the advice, from 1; UNKNOWN: not advised */

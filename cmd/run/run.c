@@ -1,5 +1,6 @@
 /* run.c - dsa run: measures where a training program waits for data. */
 #include "cmd/common/cmd.h"
+#include "cmd/common/price_list.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
 #include "cmd/common/settings.h"
@@ -132,6 +133,8 @@ static const struct argument arguments[] = {
 	{"sweep-budget", 0, "TIME", TO(TIME, end.trials.budget_s),
 	 "Time to measure each of them (default 20s)"},
 	ARGUMENT_HEADING(4, "The result:"),
+	{"prices", 0, "FILE", TO(TEXT, end.prices),
+	 "Price list for what training and the run's requests cost, see dsa-prices(5)"},
 	{"output", 'o', "DIR", TO(TEXT, end.output),
 	 "Write run.json and report.html there (dsa-out)"},
 	{"json", 0, NULL, TO(FLAG, end.json), "Print run.json instead of the verdict"},
@@ -283,6 +286,9 @@ static int run_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &run);
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
+	if (run.end.prices != NULL &&
+	    price_list_read(run.end.prices, &run.end.list, &err) < 0)
+		return cmd_fail(&err);
 	if (injection_path_find(&run.injection, run.gpu, &err) < 0)
 		return cmd_fail(&err);
 	run_told_taken(&run);

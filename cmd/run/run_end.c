@@ -1,6 +1,7 @@
 /* run_end.c - predicts, keeps and prints what dsa run measured. */
 #include "cmd/run/run_end.h"
 #include "cmd/common/cmd.h"
+#include "cmd/common/price_list.h"
 #include "cmd/common/result.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"
@@ -28,9 +29,13 @@ static struct model *run_end_predict(const struct run_end *end, struct profile *
 	struct error err = {0};
 	struct model *model;
 
+	if (end->prices != NULL && price_list_note(&end->list, profile) < 0)
+		cmd_warn("prices", "memory is short");
 	if (end->observed)
 		return NULL;
 	model = model_new(profile, &err);
+	if (model != NULL && end->prices != NULL)
+		model_price(model, &end->list);
 	if (model == NULL || advise(profile, model, end->output, &err) < 0)
 		profile_text(&profile->model.why, "%s", err.message);
 	verify_runs_prune(profile);

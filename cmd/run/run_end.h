@@ -6,6 +6,7 @@
 #define DSA_RUN_END_H
 
 #include "cmd/run/verify_runs.h"
+#include "models/predict/cost.h"
 #include "models/whatif/sweep.h"
 
 struct error;
@@ -14,6 +15,8 @@ struct profile;
 struct run_end {
 	const char *output; /* folder */
 	bool json;
+	const char *prices;     /* file of a price list, or NULL; */
+	struct prices list;     /* and what it holds */
 	bool observed;          /* nothing was switched: nothing can be predicted */
 	unsigned target_status; /* 1: ends with the program's own status */
 	struct sweep sweep;

@@ -1,16 +1,15 @@
 /* whatif_run.c - one answer of dsa whatif: model, predictions, trials. */
 #include "cmd/whatif/whatif_run.h"
 #include "cmd/common/cmd.h"
+#include "cmd/common/price_list.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
-#include "cmd/common/textfile.h"
 #include "loader/base/error.h"
 #include "models/predict/cost.h"
 #include "models/predict/model.h"
 #include "models/whatif/advice.h"
 #include "models/whatif/command.h"
 #include "models/whatif/forecast.h"
-#include "models/whatif/prices.h"
 #include "profiler/run/run_folder.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
@@ -280,20 +279,11 @@ static int whatif_run_place(struct answer *answer, struct error *err)
 
 static int whatif_run_price(struct answer *answer, struct error *err)
 {
-	const char *path = answer->asked->prices;
-	char *text;
-	int result = textfile_read(path, &text, err);
+	int result = price_list_read(answer->asked->prices, &answer->prices, err);
 
-	if (result < 0)
-		return result;
-	result = prices_read(text, &answer->prices, err);
-	free(text);
-	if (result < 0)
-		return error_within(err, result, "%s", path);
-	return profile_text(&answer->profile.currency, "%s", answer->prices.currency) <
-			       0
-		       ? error_sys(err, ENOMEM, "reading prices")
-		       : 0;
+	if (result == 0 && price_list_note(&answer->prices, &answer->profile) < 0)
+		result = error_sys(err, ENOMEM, "reading prices");
+	return result;
 }
 
 static int whatif_run_load(struct answer *answer, struct error *err)

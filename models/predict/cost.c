@@ -11,11 +11,39 @@ static double cost_part(double price, double amount)
 	return isnan(price) ? 0 : price * amount;
 }
 
+static bool cost_has_traffic(const struct prices *prices)
+{
+	return !isnan(prices->request) || !isnan(prices->listing) ||
+	       !isnan(prices->egress_gb);
+}
+
 bool cost_any_price(const struct prices *prices)
 {
 	return !isnan(prices->core_hour) || !isnan(prices->memory_gb_hour) ||
 	       !isnan(prices->gpu_hour) || !isnan(prices->storage_gb_month) ||
-	       !isnan(prices->request);
+	       cost_has_traffic(prices);
+}
+
+static double cost_of_traffic(const struct prices *prices,
+			      const struct profile_traffic *traffic)
+{
+	return cost_part(prices->request, traffic->reads) +
+	       cost_part(prices->listing, traffic->listing) +
+	       cost_part(prices->egress_gb, traffic->out_bytes / GB);
+}
+
+double cost_requests(const struct prices *prices,
+		     const struct profile_requests *requests)
+{
+	const struct profile_traffic traffic = {
+		.reads = (double)(requests->gets + requests->retries),
+		.listing = (double)requests->listing,
+		.out_bytes = (double)requests->bytes,
+	};
+
+	return cost_has_traffic(prices) && requests->gets != UNKNOWN
+		       ? cost_of_traffic(prices, &traffic)
+		       : NAN;
 }
 
 static double cost_epoch(const struct prices *prices, const struct cost_use *use,
@@ -30,7 +58,7 @@ static double cost_epoch(const struct prices *prices, const struct cost_use *use
 
 	if (!cost_any_price(prices) || !(per_s > 0))
 		return NAN;
-	return hours * an_hour + cost_part(prices->request, use->samples * use->misses);
+	return hours * an_hour + cost_of_traffic(prices, &use->traffic);
 }
 
 struct interval cost_interval(const struct prices *prices, const struct cost_use *use,

@@ -2,7 +2,8 @@
  * cost.h - what an epoch costs, from prices of the parts that it occupies.
  *
  *	cost = hours x (cores x core + cache GB x memory + accelerators x accelerator)
- *	     + data set GB x storage x hours / 730 + reads x request
+ *	     + data set GB x storage x hours / 730
+ *	     + reads x request + listing x listing + GB out x egress
  *	hours = samples / (samples/s) / 3600
  */
 #ifndef DSA_COST_H
@@ -19,18 +20,25 @@ struct prices {
 	double gpu_hour;         /* an accelerator */
 	double storage_gb_month; /* a GB kept, 730 hours */
 	double request;          /* a read */
+	double listing;          /* a request that lists a thousand keys */
+	double egress_gb;        /* a GB that leaves the storage */
 	unsigned accelerators;   /* that the job has */
 };
 
 /* False: no price is given. */
 bool cost_any_price(const struct prices *prices);
 
+/* What the requests of a measured run cost, those that were sent again, too. NAN: no price
+ * of one is given, or it asked no server. */
+double cost_requests(const struct prices *prices,
+		     const struct profile_requests *requests);
+
 /* What an epoch takes up. */
 struct cost_use {
 	double samples, dataset_bytes;
 	double cores;
 	double cache_bytes;
-	double misses; /* share of the samples read from storage */
+	struct profile_traffic traffic;
 };
 
 /*

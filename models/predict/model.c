@@ -294,19 +294,26 @@ void model_price(struct model *model, const struct prices *prices)
 	model->prices = prices;
 }
 
-/* What an epoch costs when nothing changes. 0 or -ENOMEM. */
+/* What an epoch costs, and asks of servers, when nothing changes. 0 or -ENOMEM. */
 static int note_cost(const struct model *model, struct profile *profile)
 {
-	struct profile_prediction same = {.rank = UNKNOWN};
+	struct profile_prediction same = {
+		.rank = UNKNOWN,
+		.cost = INTERVAL_UNKNOWN,
+		.traffic = PROFILE_NO_TRAFFIC,
+	};
 	const struct profile_change none = PROFILE_NO_CHANGE;
 	int result;
 
 	profile->cost = INTERVAL_UNKNOWN;
-	if (model->prices == NULL)
+	profile->traffic = PROFILE_NO_TRAFFIC;
+	if (model->prices == NULL && profile->requests.gets == UNKNOWN)
 		return 0;
 	result = model_predict(model, &none, &same, NULL);
-	if (result == 0)
+	if (result == 0) {
 		profile->cost = same.cost;
+		profile->traffic = same.traffic;
+	}
 	profile_prediction_free(&same);
 	return result == -ENOMEM ? result : 0;
 }

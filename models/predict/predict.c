@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+enum { LISTED = 1000 }; /* keys, by a request */
+
 #define STALL 0.01 /* below that it is none */
 #define FULL  1.01 /* the cores have nothing left when prep has all it wants */
 #define CLOSE 0.02 /* bounds so close together are a value */
@@ -284,6 +286,16 @@ static int predict_stalls(const struct model *model,
 	return 0;
 }
 
+/* What a thousand keys took, if the run listed them; what they will, by their number. */
+static double predict_listing(const struct profile *profile)
+{
+	const struct profile_requests *requests = &profile->requests;
+
+	return requests->listing != UNKNOWN && isnan(requests->listing_age_s)
+		       ? (double)requests->listing
+		       : ceil((double)profile->dataset_samples / LISTED);
+}
+
 static void predict_cost(const struct model *model, const struct profile_change *change,
 			 struct profile_prediction *out)
 {
@@ -291,18 +303,23 @@ static void predict_cost(const struct model *model, const struct profile_change 
 	struct sim_setup setup;
 	struct cost_use use;
 
-	if (model->prices == NULL)
-		return;
 	recipes_effect(model->profile, change, &effect, NULL);
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	use = (struct cost_use){
 		.samples = (double)model->profile->dataset_samples,
 		.dataset_bytes = (double)model->profile->dataset_bytes * effect.bytes,
 		.cores = sim_setup_cores(model, change),
-		.misses = 1 - out->hit_ratio,
+		.traffic = {.reads = (double)model->profile->dataset_samples *
+				     (1 - out->hit_ratio),
+			    .listing = predict_listing(model->profile)},
 	};
+	use.traffic.out_bytes = use.dataset_bytes * (1 - out->hit_ratio);
 	use.cache_bytes = setup.load.share * use.dataset_bytes;
 	sharing_split(&setup, &use);
+	if (model->profile->requests.gets != UNKNOWN)
+		out->traffic = use.traffic;
+	if (model->prices == NULL)
+		return;
 	out->cost = cost_interval(
 		model->prices, &use,
 		sharing_is_asked(model->profile, change) ? out->per_job : out->per_s);

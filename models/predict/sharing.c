@@ -95,7 +95,9 @@ void sharing_split(const struct sim_setup *setup, struct cost_use *use)
 	if (!load->shared)
 		return;
 	use->cache_bytes /= load->jobs;
-	use->misses /= load->jobs;
+	use->traffic.reads /= load->jobs;
+	use->traffic.listing /= load->jobs;
+	use->traffic.out_bytes /= load->jobs;
 }
 
 /* Of rings and caches; NAN: unknown. The kernel's cache is nobody's. */

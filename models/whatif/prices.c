@@ -70,6 +70,8 @@ static const struct key keys[] = {
 	{"storage_gb_month", read_price, offsetof(struct prices, storage_gb_month),
 	 PRICE},
 	{"request", read_price, offsetof(struct prices, request), PRICE},
+	{"listing", read_price, offsetof(struct prices, listing), PRICE},
+	{"egress_gb", read_price, offsetof(struct prices, egress_gb), PRICE},
 	{"accelerators", read_accelerators, offsetof(struct prices, accelerators),
 	 "a whole number up to 4096"},
 };
@@ -137,6 +139,8 @@ int prices_read(const char *text, struct prices *prices, struct error *err)
 				  .gpu_hour = NAN,
 				  .storage_gb_month = NAN,
 				  .request = NAN,
+				  .listing = NAN,
+				  .egress_gb = NAN,
 				  .accelerators = 1};
 	result = take_lines(copy, prices, &given, err);
 	free(copy);

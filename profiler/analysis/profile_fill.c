@@ -96,6 +96,9 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			.retries = profile_fill_total(trace, TRACE_retried_gets),
 			.listing = loader->listing_requests,
 			.listing_age_s = loader->listing_age_s,
+			.bytes = profile_fill_total(trace, TRACE_fetched_bytes) +
+				 profile_fill_total(trace, TRACE_staged_bytes),
+			.cost = NAN,
 		};
 	}
 	if (loader->cache_on_disk) {

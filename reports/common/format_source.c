@@ -1,5 +1,6 @@
 /* format_source.c - what servers were asked for, and what a cache on disk had of it. */
 #include "reports/common/format.h"
+#include "reports/common/whatif_words.h"
 
 #include <math.h>
 
@@ -30,6 +31,13 @@ void format_requests(FILE *out, const struct profile *profile)
 	else if (isfinite(profile->requests.listing_age_s))
 		fprintf(out, "; the listing was made %s before",
 			format_budget(text, profile->requests.listing_age_s));
+	if (format_any(profile->requests.bytes))
+		fprintf(out, "; %s came",
+			format_bytes(text, (double)profile->requests.bytes));
+	if (isfinite(profile->requests.cost))
+		fprintf(out, "; that costs %s %s",
+			format_cost(text, profile->requests.cost),
+			whatif_currency(profile));
 }
 
 void format_disk_cache(FILE *out, const struct profile *profile)

@@ -228,11 +228,12 @@ const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup)
 
 struct whatif_columns whatif_columns(const struct profile *profile)
 {
-	struct whatif_columns columns = {false, false};
+	struct whatif_columns columns = {false, false, false};
 
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		columns.jobs |= isfinite(profile->predictions[i].per_job.high);
 		columns.costs |= isfinite(profile->predictions[i].cost.value);
+		columns.traffic |= isfinite(profile->predictions[i].traffic.reads);
 	}
 	return columns;
 }
@@ -248,6 +249,18 @@ double whatif_cost(const struct profile *profile, double epoch)
 	if (profile->dataset_samples == UNKNOWN || profile->dataset_samples == 0)
 		return NAN;
 	return epoch * 1e6 / (double)profile->dataset_samples;
+}
+
+void whatif_traffic(FILE *out, const struct profile *profile)
+{
+	const struct profile_traffic *traffic = &profile->traffic;
+	char reads[FORMAT_SIZE], listing[FORMAT_SIZE], bytes[FORMAT_SIZE];
+
+	if (isfinite(traffic->reads) && isfinite(traffic->listing))
+		fprintf(out, "%s GETs, %s to list and %s out",
+			format_count(reads, (uint64_t)round(traffic->reads)),
+			format_count(listing, (uint64_t)round(traffic->listing)),
+			format_bytes(bytes, traffic->out_bytes));
 }
 
 const char *whatif_currency(const struct profile *profile)

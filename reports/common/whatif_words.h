@@ -4,6 +4,8 @@
 
 #include "profiler/profile_prediction.h"
 
+#include <stdio.h>
+
 enum { WHATIF_WORDS = 192 };
 
 /*
@@ -27,12 +29,15 @@ bool whatif_is_per_job(const struct profile *profile,
 
 /* Columns that not every table of predictions has. */
 struct whatif_columns {
-	bool jobs, costs;
+	bool jobs, costs, traffic;
 };
 struct whatif_columns whatif_columns(const struct profile *profile);
 
 /* What a million samples cost, of what an epoch does; NAN: unknown. */
 double whatif_cost(const struct profile *profile, double epoch);
+
+/* "42 GETs, 1 to list and 252 KB out": what an epoch of the run asks of servers; or nothing. */
+void whatif_traffic(FILE *out, const struct profile *profile);
 
 /* "EUR"; "" where the result has none, or no such word. */
 const char *whatif_currency(const struct profile *profile);

@@ -56,6 +56,17 @@ static void html_whatif_needs(FILE *out, const struct profile_prediction *predic
 	html_number(out, format_rate(text, prediction->prep_cores));
 }
 
+/* Cells of what an epoch asks of servers. */
+static void html_whatif_traffic(FILE *out, const struct profile_traffic *traffic)
+{
+	char text[FORMAT_SIZE];
+
+	html_number(out, isfinite(traffic->reads)
+				 ? format_count(text, (uint64_t)round(traffic->reads))
+				 : "n/a");
+	html_number(out, format_bytes(text, traffic->out_bytes));
+}
+
 static void prediction_row(const struct html *html,
 			   const struct profile_prediction *prediction,
 			   struct whatif_columns columns)
@@ -73,6 +84,8 @@ static void prediction_row(const struct html *html,
 		html_number(out, format_rate(text, prediction->per_job.value));
 		html_whatif_needs(out, prediction);
 	}
+	if (columns.traffic)
+		html_whatif_traffic(out, &prediction->traffic);
 	if (columns.costs)
 		html_number(out,
 			    format_cost(text, whatif_cost(html->profile,
@@ -83,12 +96,13 @@ static void prediction_row(const struct html *html,
 static void html_whatif_begin(const struct html *html, const char *caption,
 			      struct whatif_columns columns)
 {
-	char stages[FORMAT_STAGES], heads[sizeof(stages) + 192];
+	char stages[FORMAT_STAGES], heads[sizeof(stages) + 224];
 
 	snprintf(heads, sizeof(heads),
-		 "Change|Samples/s#|Interval#|Speed#|Interval#|%sLimits then%s%s%s",
+		 "Change|Samples/s#|Interval#|Speed#|Interval#|%sLimits then%s%s%s%s",
 		 html_stage_heads(stages, html->profile),
 		 columns.jobs ? "|A job, samples/s#|Memory#|Reads#|Prep cores#" : "",
+		 columns.traffic ? "|GETs an epoch#|Bytes out#" : "",
 		 columns.costs ? "|Cost of 1M, " : "",
 		 columns.costs ? whatif_currency(html->profile) : "");
 	if (columns.costs)
@@ -109,6 +123,11 @@ static void html_whatif_predictions(const struct html *html)
 	fprintf(html->out,
 		"<p class=\"small\">%s are the shares of a step that would remain.",
 		format_stages(stages, profile, false));
+	if (columns.traffic && isfinite(profile->traffic.reads)) {
+		fputs(" An epoch as the run was asks servers for ", html->out);
+		whatif_traffic(html->out, profile);
+		fputs(".", html->out);
+	}
 	if (columns.costs) {
 		char now[FORMAT_SIZE];
 
@@ -329,7 +348,7 @@ static bool has_any(const struct profile *curve)
 static void curve_numbers(const struct html *html, const char *caption,
 			  const struct profile *curve)
 {
-	const struct whatif_columns none = {false, false};
+	const struct whatif_columns none = {false, false, false};
 
 	if (!has_any(curve))
 		return;

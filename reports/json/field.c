@@ -12,6 +12,11 @@
 #define FIELD_PROOF(id, key, ...)                                                      \
 	AT("second_proof." key ".share", NUMBER, proof.share[STAGE_##id]),
 
+#define TRAFFIC                                                                        \
+	AT("epoch.reads", NUMBER, traffic.reads),                                      \
+		AT("epoch.listing", NUMBER, traffic.listing),                          \
+		AT("epoch.out_bytes", NUMBER, traffic.out_bytes)
+
 const struct field field_profile[] = {
 	AT("version", TEXT, version),
 	AT("run.started", TEXT, started),
@@ -41,6 +46,8 @@ const struct field field_profile[] = {
 	AT("requests.retries", COUNT, requests.retries),
 	AT("requests.listing", COUNT, requests.listing),
 	AT("requests.listing_age_s", NUMBER, requests.listing_age_s),
+	AT("requests.bytes", COUNT, requests.bytes),
+	AT("requests.cost", NUMBER, requests.cost),
 	AT("disk_cache.hits", COUNT, disk_cache.hits),
 	AT("disk_cache.written", COUNT, disk_cache.written),
 	AT("disk_cache.refused", COUNT, disk_cache.refused),
@@ -118,6 +125,7 @@ const struct field field_profile[] = {
 	AT("model.why", TEXT, model.why),
 	AT("currency", TEXT, currency),
 	AT("cost", ESTIMATE, cost),
+	TRAFFIC,
 	{NULL, FIELD_END, 0},
 };
 
@@ -281,6 +289,7 @@ static const struct field prediction[] = {
 	AT("read_bytes_per_s", NUMBER, read_bytes_per_s),
 	AT("prep_cores", NUMBER, prep_cores),
 	AT("cost", ESTIMATE, cost),
+	TRAFFIC,
 	AT("limit", LIMIT, limit),
 	AT("advice", TEXT, advice),
 	AT("why", TEXT, why),

@@ -165,6 +165,17 @@ static void cost_now(struct box *box, const struct profile *profile)
 			 whatif_currency(profile));
 }
 
+/* What the columns of it are to be held against. */
+static void whatif_table_epoch(struct box *box, const struct profile *profile)
+{
+	char *text = format_string(whatif_traffic, profile);
+
+	if (text != NULL && *text != '\0')
+		box_line(box, "an epoch", "as the run was asks servers for %s", text);
+	box->failed |= text == NULL;
+	free(text);
+}
+
 static void write_advice(struct box *box, const struct profile *profile)
 {
 	size_t ranked = count_advised(profile);
@@ -229,6 +240,18 @@ static void whatif_table_needs(struct table *table,
 				  : NULL);
 }
 
+/* What an epoch asks of servers. */
+static void whatif_table_traffic(struct table *table,
+				 const struct profile_traffic *traffic)
+{
+	char text[FORMAT_SIZE];
+	bool known = isfinite(traffic->reads);
+
+	table_cell(table,
+		   known ? format_count(text, (uint64_t)round(traffic->reads)) : NULL);
+	table_cell(table, known ? format_bytes(text, traffic->out_bytes) : NULL);
+}
+
 static void table_row(struct table *table, const struct profile *profile,
 		      const struct profile_prediction *prediction,
 		      struct whatif_columns columns)
@@ -245,6 +268,8 @@ static void table_row(struct table *table, const struct profile *profile,
 	whatif_table_stalls(table, profile, prediction->stalls);
 	if (columns.costs)
 		table_cell(table, isfinite(cost) ? format_cost(text, cost) : NULL);
+	if (columns.traffic)
+		whatif_table_traffic(table, &prediction->traffic);
 	if (columns.jobs)
 		whatif_table_needs(table, prediction);
 	table_cell(table, profile_word(profile_limits, &prediction->limit));
@@ -261,6 +286,8 @@ static void whatif_table_heads(FILE *out, const struct profile *profile,
 			fprintf(out, "|%s#", stage_table[i].key);
 	if (columns.costs)
 		fprintf(out, "|%s/1M#", whatif_currency(profile));
+	if (columns.traffic)
+		fputs("|GETs#|out#", out);
 	fprintf(out, "%s|limit", columns.jobs ? "|memory#|reads#|prep cores#" : "");
 }
 
@@ -344,6 +371,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	whatif_table_predictions(box, profile);
 	putc('\n', box->out);
 	cost_now(box, profile);
+	whatif_table_epoch(box, profile);
 	whatif_table_assumptions(box, profile);
 	whatif_table_unknown(box, profile);
 }

@@ -13,17 +13,22 @@ static const struct prices all = {.currency = "USD",
 				  .gpu_hour = 2,
 				  .storage_gb_month = .73,
 				  .request = 1e-6,
+				  .listing = 5e-6,
+				  .egress_gb = .02,
 				  .accelerators = 3};
-static const struct cost_use use = {.samples = 3600,
-				    .dataset_bytes = 200e9,
-				    .cores = 8,
-				    .cache_bytes = 50e9,
-				    .misses = .25};
+static const struct cost_use use = {
+	.samples = 3600,
+	.dataset_bytes = 200e9,
+	.cores = 8,
+	.cache_bytes = 50e9,
+	.traffic = {.reads = 900, .listing = 4, .out_bytes = 50e9}};
 static const struct prices none = {.core_hour = NAN,
 				   .memory_gb_hour = NAN,
 				   .gpu_hour = NAN,
 				   .storage_gb_month = NAN,
 				   .request = NAN,
+				   .listing = NAN,
+				   .egress_gb = NAN,
 				   .accelerators = 1};
 
 static void close_to(double value, double want)
@@ -41,15 +46,17 @@ static double cost_at(const struct prices *prices, const struct cost_use *of,
 static void an_epoch_costs_what_its_parts_do(void **state)
 {
 	(void)state;
-	/* 8 cores, 50 GB of memory, 3 accelerators, 200 GB of storage; 900 reads */
-	close_to(cost_at(&all, &use, 1), .32 + .25 + 6 + .2 + 900e-6);
-	close_to(cost_at(&all, &use, 10), (.32 + .25 + 6 + .2) / 10 + 900e-6);
+	/* 8 cores, 50 GB of memory, 3 accelerators, 200 GB of storage; 900 reads, 4000
+	 * keys listed, and 50 GB out */
+	close_to(cost_at(&all, &use, 1), .32 + .25 + 6 + .2 + 900e-6 + 20e-6 + 1);
+	close_to(cost_at(&all, &use, 10),
+		 (.32 + .25 + 6 + .2) / 10 + 900e-6 + 20e-6 + 1);
 }
 
 static void each_part_alone(void **state)
 {
-	struct prices one[5] = {none, none, none, none, none};
-	static const double costs[5] = {.32, .25, 6, .2, 900e-6};
+	struct prices one[7] = {none, none, none, none, none, none, none};
+	static const double costs[7] = {.32, .25, 6, .2, 900e-6, 20e-6, 1};
 
 	(void)state;
 	one[0].core_hour = all.core_hour;
@@ -58,7 +65,9 @@ static void each_part_alone(void **state)
 	one[2].accelerators = all.accelerators;
 	one[3].storage_gb_month = all.storage_gb_month;
 	one[4].request = all.request;
-	for (int i = 0; i < 5; i++)
+	one[5].listing = all.listing;
+	one[6].egress_gb = all.egress_gb;
+	for (int i = 0; i < 7; i++)
 		close_to(cost_at(&one[i], &use, 1), costs[i]);
 }
 
@@ -76,6 +85,18 @@ static void nothing_known_is_no_cost_of_0(void **state)
 	assert_true(isnan(cost_at(&all, &unknown, 1)));
 	prices.core_hour = 0;
 	close_to(cost_at(&prices, &unknown, 1) + 1, 1);
+}
+
+static void requests_of_a_run_cost_what_they_did(void **state)
+{
+	struct profile_requests requests = {
+		.gets = 880, .retries = 20, .listing = 4, .bytes = 50000000000};
+
+	(void)state;
+	close_to(cost_requests(&all, &requests), 900e-6 + 20e-6 + 1);
+	assert_true(isnan(cost_requests(&none, &requests)));
+	requests.gets = UNKNOWN; /* it asked no server */
+	assert_true(isnan(cost_requests(&all, &requests)));
 }
 
 static void the_faster_the_cheaper(void **state)
@@ -99,6 +120,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_epoch_costs_what_its_parts_do),
 		cmocka_unit_test(each_part_alone),
 		cmocka_unit_test(nothing_known_is_no_cost_of_0),
+		cmocka_unit_test(requests_of_a_run_cost_what_they_did),
 		cmocka_unit_test(the_faster_the_cheaper),
 	};
 

@@ -22,6 +22,8 @@ static void a_list_is_read(void **state)
 				   "gpu_hour = 2\n"
 				   "storage_gb_month = 0.023\r\n"
 				   "request = 4e-7\n"
+				   "listing = 5e-6\n"
+				   "egress_gb = 0.09\n"
 				   "accelerators = 0\n";
 	struct prices prices;
 
@@ -34,6 +36,8 @@ static void a_list_is_read(void **state)
 	assert_true(prices.gpu_hour == 2);
 	assert_true(prices.storage_gb_month == .023);
 	assert_true(prices.request == 4e-7);
+	assert_true(prices.listing == 5e-6);
+	assert_true(prices.egress_gb == .09);
 	assert_int_equal(prices.accelerators, 0);
 }
 

@@ -20,11 +20,13 @@ static void says(format_words *words, const char *text)
 	free(said);
 }
 
+static char currency[] = "USD";
+
 static int begin(void **state)
 {
 	(void)state;
 	profile = (struct profile){
-		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN},
+		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, NAN},
 		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
 	};
 	return 0;
@@ -50,6 +52,13 @@ static void requests_are_counted_by_what_they_were_for(void **state)
 	profile.requests.retries = 3;
 	profile.requests.listing = 6;
 	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set");
+	profile.requests.bytes = 512000000;
+	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set; 512 "
+			      "MB came");
+	profile.requests.cost = .002078;
+	profile.currency = currency;
+	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set; 512 "
+			      "MB came; that costs 0.00208 USD");
 }
 
 static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
