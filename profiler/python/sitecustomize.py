@@ -1,7 +1,8 @@
 """Lies first on the PYTHONPATH of a program that dsa runs. Arms the hook for when torch's
-DataLoader is imported, then runs the sitecustomize that would have been found without
+DataLoader is first used, then runs the sitecustomize that would have been found without
 this one."""
 
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -9,6 +10,46 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = "torch.utils.data.dataloader"
+
+
+def _install(module):
+    try:
+        import dsa_hook
+        dsa_hook.install(module)
+    except Exception:  # the program runs on as without dsa
+        pass
+
+
+def _first_call(owner, name, plain, install):
+    @functools.wraps(plain)
+    def call(self, *args, **kwargs):
+        mine = vars(owner)[name] is call  # else others stand before it
+        install()
+        return (getattr(owner, name) if mine else plain)(self, *args, **kwargs)
+
+    setattr(owner, name, call)
+    return owner, name, call, plain
+
+
+def _arm(module):
+    """Has the hook installed by whatever is called first, in the program or in a worker:
+    importing it takes milliseconds, and many programs that import torch load nothing."""
+    fetch = module._utils.fetch
+    places = ((module.DataLoader, "__iter__"), (module._BaseDataLoaderIter, "__init__"),
+              (fetch._MapDatasetFetcher, "fetch"), (fetch._IterableDatasetFetcher, "fetch"))
+    plain = [vars(owner)[name] for owner, name in places]
+    armed = []
+
+    def install():
+        while armed:
+            owner, name, call, plain = armed.pop()
+            if vars(owner)[name] is call:
+                setattr(owner, name, plain)
+            if not armed:
+                _install(module)
+
+    for (owner, name), call in zip(places, plain):
+        armed.append(_first_call(owner, name, call, install))
 
 
 class _Finder:
@@ -26,10 +67,9 @@ class _Finder:
         def exec_module(module):
             run(module)
             try:
-                import dsa_hook
-                dsa_hook.install(module)
-            except Exception:  # the program runs on as without dsa
-                pass
+                _arm(module)
+            except (AttributeError, KeyError):  # the hook says what is missing
+                _install(module)
 
         spec.loader.exec_module = exec_module
         return spec
