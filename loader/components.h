@@ -5,6 +5,8 @@
 #ifndef DSA_COMPONENTS_H
 #define DSA_COMPONENTS_H
 
+#include "loader/base/permutation.h"
+
 struct cache;
 struct error;
 struct options;
@@ -27,6 +29,10 @@ struct components {
 int components_open(struct components *parts, struct options *options,
 		    struct source *source, struct error *err);
 void components_close(struct components *parts);
+
+/* How the options shuffle the samples of a source. */
+struct permutation_blocks components_blocks(const struct options *options,
+					    const struct source *source);
 
 /* Prepares as the options' image says from now on. Nobody uses the prep before. */
 int components_set_prep(struct components *parts, const struct options *options,

@@ -43,6 +43,7 @@ extern "C" {
 enum dsa_layout { DSA_NCHW, DSA_NHWC };
 enum dsa_type { DSA_FLOAT32, DSA_FLOAT16, DSA_UINT8, DSA_INT32, DSA_INT64 };
 enum dsa_features { DSA_WAVEFORM, DSA_LOGMEL };
+enum dsa_shuffle { DSA_GLOBAL, DSA_BLOCKS };
 enum dsa_on_error { DSA_SKIP, DSA_FAIL };
 
 /* What to load and how. Zero or NULL in a member means the default in brackets. */
@@ -75,8 +76,9 @@ struct dsa_config {
 	unsigned token_bits; /* 16, 32: of files whose names do not say [16] */
 	unsigned rate;       /* of audio, Hz [16000] */
 	enum dsa_features features;
-	double seconds;        /* of a crop of audio [5] */
-	const char *cache_dir; /* folder of a cache on local disk [in memory] */
+	double seconds;           /* of a crop of audio [5] */
+	const char *cache_dir;    /* folder of a cache on local disk [in memory] */
+	enum dsa_shuffle shuffle; /* all samples at once, or runs of neighbours */
 };
 
 #define DSA_DIMS 4

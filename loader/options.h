@@ -30,6 +30,7 @@ struct options {
 	unsigned rank, world, epochs;
 	uint64_t start_epoch, start_step;
 	bool in_order, drop_last, fail;
+	bool shuffle_blocks; /* by components_blocks(); else all at once */
 	char image_feature[256], label_feature[256]; /* of records; "": guessed */
 	bool relist;              /* a bucket or web server is listed anew */
 	struct prep_config image; /* what is prepared; its op points to prep */

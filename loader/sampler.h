@@ -3,11 +3,14 @@
  *
  * An epoch of this rank is a row of positions 0..length-1. Position p of rank r of w
  * holds number p*w + r of the permutation, so ranks share nothing and together read
- * every sample once. The same (seed, epoch, count, rank, world) gives the same row on
+ * every sample once. In blocks each rank has a stretch of the permutation instead, so that
+ * what lies side by side is read by one. The same (seed, epoch, count, rank, world) gives the same row on
  * any machine. One thread at a time.
  */
 #ifndef DSA_SAMPLER_H
 #define DSA_SAMPLER_H
+
+#include "loader/base/permutation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +23,7 @@ struct sampler_config {
 	uint64_t seed;
 	uint32_t rank, world; /* rank < world */
 	bool in_order;        /* no permutation: position order is sample order */
+	struct permutation_blocks blocks; /* how it is shuffled, else */
 	bool even; /* same length on every rank: count / world, rest left out */
 };
 

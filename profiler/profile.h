@@ -371,6 +371,10 @@ struct profile {
 	char *dataset, *source, *digest;
 	uint64_t dataset_samples, dataset_bytes, classes;
 	uint64_t batch, workers, fetch_depth, prefetch, cores;
+	/* Shuffled in blocks: samples of a run, and of a window, and how far a batch is
+	 * from uniform (permutation_design_effect()). UNKNOWN, NAN: all at once. */
+	uint64_t shuffle_run, shuffle_window;
+	double shuffle_design_effect;
 	uint64_t loaders; /* that the program opened; the first is the one measured */
 	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
 	double handover_s; /* time of the training thread to take over a batch that lies

@@ -93,6 +93,8 @@ const struct argument settings_arguments[] = {
 	 "List a bucket or web server anew, though its listing was kept"},
 	{"prefetch", SETTING_PREFETCH, "N", NUMBER(prefetch, LIMIT_PREFETCH),
 	 "Batches prepared ahead"},
+	{"shuffle", SETTING_SHUFFLE, "global|blocks", TO(NAME, shuffle),
+	 "Shuffle all samples at once, or runs of neighbours (global)"},
 	{"seed", SETTING_SEED, "N", TO(WHOLE, seed),
 	 "Draw order, crops and flips from N"},
 	{"steps", SETTING_STEPS, "N", TO(WHOLE, steps), "Stop after N batches"},
@@ -165,6 +167,8 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		settings_put_text(to, "cache_dir", o->cache_dir);
 	if (o->relist)
 		fputs(",relist=1", to);
+	if (o->shuffle != NULL)
+		settings_put_text(to, "shuffle", o->shuffle);
 	if (o->on_error != NULL)
 		settings_put_text(to, "on_error", o->on_error);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

@@ -31,6 +31,7 @@ enum setting {
 	SETTING_ON_ERROR,
 	SETTING_RELIST,
 	SETTING_CACHE_DIR,
+	SETTING_SHUFFLE,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -41,6 +42,7 @@ struct settings {
 	const char *cache_dir;  /* where it is, if not in memory */
 	const char *fetch;      /* engine */
 	const char *on_error;   /* "skip", "fail" */
+	const char *shuffle;    /* "global", "blocks" */
 	unsigned batch, workers, prefetch, fetch_depth;
 	unsigned cores;     /* that the work may use */
 	uint64_t bandwidth; /* bytes/s of the storage */

@@ -411,6 +411,7 @@ struct trace_loader {
 	uint32_t cache_on_disk;  /* 1: that of disk_* */
 	uint64_t sample_bytes;   /* prepared */
 	uint64_t seed, steps_per_epoch;
+	uint32_t shuffle_run, shuffle_window; /* permutation_blocks; 0: not in blocks */
 	uint32_t classes, batch, workers, fetch_depth, prefetch, slots;
 	uint32_t direct;     /* 1: reads bypass the page cache */
 	uint32_t memory;     /* 1: the storage is memory */

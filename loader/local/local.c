@@ -67,6 +67,7 @@ static int local_open_plan(struct local *local, struct error *err)
 		.world = options->world,
 		.in_order = options->in_order,
 		.even = options->drop_last,
+		.blocks = components_blocks(options, local->parts.source),
 	};
 	uint64_t end = options->epochs > 0 ? options->start_epoch + options->epochs
 					   : UINT64_MAX;

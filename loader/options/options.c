@@ -164,6 +164,7 @@ WHOLE(start_epoch)
 WHOLE(start_step)
 WHOLE(steps)
 CHOICE(in_order, in_order, "0|1")
+CHOICE(shuffle, shuffle_blocks, "global|blocks")
 CHOICE(drop_last, drop_last, "0|1")
 CHOICE(relist, relist, "0|1")
 CHOICE(evaluate, image.evaluate, "0|1")
@@ -214,6 +215,7 @@ static const struct key keys[] = {
 	{"start_epoch", set_start_epoch, "a whole number"},
 	{"start_step", set_start_step, "a whole number"},
 	{"in_order", set_in_order, "0|1"},
+	{"shuffle", set_shuffle, "global|blocks"},
 	{"drop_last", set_drop_last, "0|1"},
 	{"evaluate", set_evaluate, "0|1"},
 	{"on_error", set_on_error, "skip|fail"},
@@ -370,6 +372,7 @@ static void options_copy_numbers(struct options *options,
 	options->start_epoch = config->start_epoch;
 	options->start_step = config->start_step;
 	options->in_order = config->in_order != 0;
+	options->shuffle_blocks = config->shuffle == DSA_BLOCKS;
 	options->drop_last = config->drop_last != 0;
 	options->fail = config->on_error == DSA_FAIL;
 	options->typed = config->type != DSA_FLOAT32;

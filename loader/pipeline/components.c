@@ -64,6 +64,14 @@ static int open_throttle(struct components *parts, const struct options *options
 		       : error_sys(err, ENOMEM, "cannot open the throttle");
 }
 
+struct permutation_blocks components_blocks(const struct options *options,
+					    const struct source *source)
+{
+	if (!options->shuffle_blocks || options->in_order)
+		return (struct permutation_blocks){0};
+	return permutation_blocks_of(source_facts(source)->bytes, source_count(source));
+}
+
 int components_set_prep(struct components *parts, const struct options *options,
 			struct error *err)
 {

@@ -132,7 +132,8 @@ class _Config2(ctypes.Structure):
                                              (ctypes.c_uint, "length token_bits rate"),
                                              (ctypes.c_int, "features"),
                                              (ctypes.c_double, "seconds"),
-                                             (ctypes.c_char_p, "cache_dir"))]
+                                             (ctypes.c_char_p, "cache_dir"),
+                                             (ctypes.c_int, "shuffle"))]
 
 
 class _Batch(ctypes.Structure):
@@ -964,6 +965,7 @@ class Loader:
     epochs       then the data ends [None: never]
     start_epoch, start_step  where to begin
     in_order     do not shuffle
+    shuffle      "global": all samples at once, or "blocks": runs of neighbours
     drop_last    no short batch at an epoch's end
     evaluate     resize and centre crop instead of random crop and flip
     on_error     "skip" or "fail" when a sample cannot be read or decoded
@@ -998,6 +1000,7 @@ class Loader:
                  size=224, layout="nchw", type=None, mean=None, std=None,
                  share=None, device=None, arrays="auto", length=1024, token_bits=None,
                  seconds=5, rate=16000, features="waveform", cache_dir=None,
+                 shuffle="global",
                  **others):
         self.ended = False
         self._core = None
@@ -1045,7 +1048,14 @@ class Loader:
         if library.version < 2 and cache_dir is not None:
             raise Error("the library is older than this dsa.py, and knows no cache_dir",
                         errno.ENOSYS)
+        if isinstance(shuffle, bool):
+            raise _other_words({"shuffle": shuffle})
+        shuffle = _word("shuffle", shuffle, ("global", "blocks"))
+        if library.version < 2 and shuffle:
+            raise Error("the library is older than this dsa.py, and shuffles no blocks",
+                        errno.ENOSYS)
         if library.version >= 2:
+            config.shuffle = shuffle
             config.cache_dir = _text("cache_dir", cache_dir)
             config.length = _whole("length", length, 1)
             config.seconds = _seconds(seconds)

@@ -1,7 +1,6 @@
 /* sampler.c - permutations of epochs; it keeps the last two. */
 #include "loader/sampler.h"
 #include "loader/base/error.h"
-#include "loader/base/permutation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,18 +88,30 @@ static const uint32_t *sampler_row(struct sampler *sampler, uint64_t epoch)
 		order = &sampler->order[sampler->last];
 	}
 	if (!order->filled || order->epoch != epoch) {
-		permutation_fill(order->row, sampler->config.count,
-				 sampler->config.seed, epoch);
+		permutation_draw(order->row, sampler->config.count,
+				 sampler->config.blocks, sampler->config.seed, epoch);
 		order->epoch = epoch;
 		order->filled = true;
 	}
 	return order->row;
 }
 
+/* Where this rank's stretch begins: those before it are of full length, the first ones
+ * with one sample more. */
+static uint32_t sampler_stretch(const struct sampler_config *config)
+{
+	uint32_t over = config->even ? 0 : config->count % config->world;
+
+	return config->rank * (config->count / config->world) +
+	       (config->rank < over ? config->rank : over);
+}
+
 uint32_t sampler_sample(struct sampler *sampler, uint64_t epoch, uint32_t position)
 {
 	const struct sampler_config *config = &sampler->config;
-	uint32_t number = position * config->world + config->rank;
+	bool blocks = !config->in_order && config->blocks.run > 0;
+	uint32_t number = blocks ? sampler_stretch(config) + position
+				 : position * config->world + config->rank;
 
 	return config->in_order ? number : sampler_row(sampler, epoch)[number];
 }

@@ -1,4 +1,5 @@
 /* describe.c - records in the session what is loaded and how, and what was skipped. */
+#include "loader/components.h"
 #include "loader/fetch.h"
 #include "loader/gpu.h"
 #include "loader/options.h"
@@ -22,6 +23,8 @@ static void describe_device(const struct gpu *gpu, struct trace_loader *about)
 void describe_loader(const struct windows_parts *parts, struct trace_loader *about)
 {
 	const struct options *options = parts->options;
+	const struct permutation_blocks blocks =
+		components_blocks(options, parts->source);
 	const struct fetch_facts facts = fetch_facts(pipeline_fetch(parts->pipeline));
 
 	*about = (struct trace_loader){
@@ -32,6 +35,8 @@ void describe_loader(const struct windows_parts *parts, struct trace_loader *abo
 		.cache_on_disk = options->cache_dir[0] != '\0',
 		.sample_bytes = parts->shape->sample_bytes,
 		.seed = options->seed,
+		.shuffle_run = blocks.run,
+		.shuffle_window = blocks.window,
 		.steps_per_epoch = pipeline_steps(parts->pipeline),
 		.classes = source_facts(parts->source)->classes,
 		.batch = options->batch,

@@ -9,6 +9,7 @@
 #ifndef DSA_HITS_H
 #define DSA_HITS_H
 
+#include "loader/base/permutation.h"
 #include "loader/base/variants.h"
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct hits_stream {
 			   * one home (CoorDL) */
 	uint32_t warm, epochs; /* epochs before counting, and counted */
 	uint64_t seed;
+	struct permutation_blocks blocks; /* how it is shuffled; all 0: at once */
 };
 
 struct hits_ratio {

@@ -8,7 +8,6 @@
  */
 #include "loader/base/error.h"
 #include "loader/base/math/hits_cache.h"
-#include "loader/base/permutation.h"
 #include "models/cache/hits.h"
 
 #include <errno.h>
@@ -139,7 +138,8 @@ static int look_ahead(struct replay *replay)
 	for (size_t i = 0; i < (size_t)samples * stream->readers; i++)
 		seen[i] = never;
 	while (epoch-- > 0) {
-		permutation_fill(replay->order, samples, stream->seed, epoch);
+		permutation_draw(replay->order, samples, stream->blocks, stream->seed,
+				 epoch);
 		for (uint32_t i = samples; i-- > 0;) {
 			uint32_t sample = replay->order[i];
 			size_t at =
@@ -168,7 +168,8 @@ static void run_epoch(struct replay *replay, uint32_t epoch)
 	const struct hits_stream *stream = replay->stream;
 	bool count = epoch >= stream->warm;
 
-	permutation_fill(replay->order, stream->samples, stream->seed, epoch);
+	permutation_draw(replay->order, stream->samples, stream->blocks, stream->seed,
+			 epoch);
 	for (uint32_t i = 0; i < stream->samples; i++) {
 		uint32_t sample = replay->order[i],
 			 home = hits_replay_owner(stream, i, sample);

@@ -372,6 +372,10 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
 	load->ahead = (uint32_t)profile->prefetch + SPARE_SLOTS;
 	load->seed = profile->seed;
+	if (profile->shuffle_run != UNKNOWN)
+		load->blocks =
+			(struct permutation_blocks){(uint32_t)profile->shuffle_run,
+						    (uint32_t)profile->shuffle_window};
 	sim_setup_set_cores(model, change, aspect, setup);
 	set_compute(model, change, aspect, load);
 	set_copy(model, change, aspect, load);

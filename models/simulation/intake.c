@@ -1,7 +1,6 @@
 /* intake.c - opens batches of the simulated stream, and asks the cache. */
 #include "models/simulation/intake.h"
 #include "loader/base/math/page_cache.h"
-#include "loader/base/permutation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -150,6 +149,21 @@ static void intake_retire(struct intake *intake, uint64_t number)
 					 scaled_bytes(intake, places[i].sample));
 }
 
+/* As many runs and windows of a data set that is scaled down. */
+static struct permutation_blocks intake_blocks(const struct intake *intake)
+{
+	struct permutation_blocks blocks = intake->load->blocks;
+	uint32_t runs = blocks.run > 0 ? blocks.window / blocks.run : 0;
+
+	if (blocks.run == 0 || intake->dataset == intake->load->dataset)
+		return blocks;
+	blocks.run = (uint32_t)((uint64_t)blocks.run * intake->dataset /
+				intake->load->dataset);
+	blocks.run += blocks.run == 0;
+	blocks.window = blocks.run * runs;
+	return blocks;
+}
+
 uint32_t intake_next(struct intake *intake)
 {
 	uint64_t number = intake->opened++;
@@ -160,8 +174,8 @@ uint32_t intake_next(struct intake *intake)
 	struct intake_batch *batch = &intake->batches[slot];
 
 	if (first == 0)
-		permutation_fill(intake->order, intake->dataset, intake->seed,
-				 number / intake->steps);
+		permutation_draw(intake->order, intake->dataset, intake_blocks(intake),
+				 intake->seed, number / intake->steps);
 	intake_retire(intake, number);
 	batch->number = number;
 	batch->count = left < intake->batch ? left : intake->batch;

@@ -31,6 +31,7 @@
 #define DSA_SIMULATION_H
 
 #include "loader/base/limits.h"
+#include "loader/base/permutation.h"
 #include "profiler/profile.h"
 
 struct error;
@@ -55,6 +56,7 @@ struct simulation_load {
 	uint32_t ahead;   /* slots: batches open, published or held at once; of workers
 			   * in turn: given out and not taken yet */
 	uint64_t seed;
+	struct permutation_blocks blocks; /* how it is shuffled */
 	const struct profile_draw *draws;
 	size_t draw_count;
 

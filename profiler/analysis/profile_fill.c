@@ -1,5 +1,6 @@
 /* profile_fill.c - copies settings, windows and histograms out of a session. */
 #include "profiler/analysis/profile_fill.h"
+#include "loader/base/permutation.h"
 #include "profiler/analysis/busy.h"
 
 #include <errno.h>
@@ -79,6 +80,15 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->workers = loader->workers;
 		profile->fetch_depth = loader->fetch_depth;
 		profile->prefetch = loader->prefetch;
+	}
+	if (loader->shuffle_run > 0) {
+		profile->shuffle_run = loader->shuffle_run;
+		profile->shuffle_window = loader->shuffle_window;
+		profile->shuffle_design_effect = permutation_design_effect(
+			(uint32_t)loader->dataset_samples,
+			(struct permutation_blocks){loader->shuffle_run,
+						    loader->shuffle_window},
+			loader->batch);
 	}
 	if (loader->cache_capacity > 0 && loader->dataset_bytes > 0) {
 		profile->cache_capacity_bytes = loader->cache_capacity;

@@ -167,6 +167,9 @@ static int open_samples(struct bench_fetch *stage, const struct options *options
 	if (stage->source == NULL)
 		return -1;
 	sampler.count = source_count(stage->source);
+	if (options->shuffle_blocks)
+		sampler.blocks = permutation_blocks_of(
+			source_facts(stage->source)->bytes, sampler.count);
 	stage->sampler = sampler_open(&sampler, err);
 	if (stage->sampler == NULL)
 		return -1;

@@ -65,7 +65,8 @@ static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 	fprintf(to, "batch=%u,workers=%u,fetch_depth=%u,prefetch=%u,seed=%" PRIu64,
 		batch, loader->workers, loader->fetch_depth, loader->prefetch,
 		loader->seed);
-	fprintf(to, ",prep=%s,cache=%s", loader->prep, loader->cache);
+	fprintf(to, ",prep=%s,cache=%s,shuffle=%s", loader->prep, loader->cache,
+		loader->shuffle_run > 0 ? "blocks" : "global");
 	if (loader->cache_capacity > 0)
 		fprintf(to, ",cache_size=%" PRIu64, loader->cache_capacity);
 	if (sscanf(loader->output, "%15s %15s %lfs %uHz", type, layout, &seconds,

@@ -143,6 +143,9 @@ format_words format_unseen;
 /* What each start of an epoch costs beside the shares, and its end; or nothing. */
 format_words format_epoch_starts;
 
+/* A shuffle in blocks, and how far a batch is from uniform; nothing of a global one. */
+format_words format_shuffle;
+
 /* What servers were asked for: "5,120 GETs, 3 sent again; the listing was made 4m before";
  * and what a cache on local disk had; or nothing. */
 format_words format_requests;

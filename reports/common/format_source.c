@@ -1,4 +1,5 @@
-/* format_source.c - what servers were asked for, and what a cache on disk had of it. */
+/* format_source.c - in what order samples came; what servers were asked for, and what a
+ * cache on disk had of it. */
 #include "reports/common/format.h"
 #include "reports/common/whatif_words.h"
 
@@ -10,6 +11,22 @@
 static bool format_any(uint64_t count)
 {
 	return count != UNKNOWN && count > 0;
+}
+
+void format_shuffle(FILE *out, const struct profile *profile)
+{
+	char run[FORMAT_SIZE], window[FORMAT_SIZE];
+
+	if (profile->shuffle_run == UNKNOWN)
+		return;
+	fprintf(out,
+		"in blocks: runs of %s in windows of %s; design effect %.2f: where "
+		"data "
+		"is sorted, a batch of %.0f tells as much as %.0f drawn uniformly",
+		format_count(run, profile->shuffle_run),
+		format_count(window, profile->shuffle_window),
+		profile->shuffle_design_effect, (double)profile->batch,
+		(double)profile->batch / profile->shuffle_design_effect);
 }
 
 void format_requests(FILE *out, const struct profile *profile)

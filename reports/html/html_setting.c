@@ -67,6 +67,7 @@ static void html_setting_data_set(const struct html *html)
 static void html_setting_configuration(const struct html *html)
 {
 	const struct profile *profile = html->profile;
+	char *shuffle = format_string(format_shuffle, profile);
 	FILE *out = html->out;
 
 	begin_facts(out, "Loader");
@@ -77,6 +78,7 @@ static void html_setting_configuration(const struct html *html)
 	html_setting_count(out, "Cores", profile->cores);
 	html_setting_count(out, "Reads in flight", profile->fetch_depth);
 	html_setting_count(out, "Batches ahead", profile->prefetch);
+	html_pair(out, "Shuffle", shuffle);
 	html_pair(out, "Fetch engine", profile_word(profile_engines, &profile->engine));
 	html_pair(out, "Chosen because", profile->engine_reason);
 	html_pair(out, "Cache", profile_word(profile_caches, &profile->cache));
@@ -91,6 +93,7 @@ static void html_setting_configuration(const struct html *html)
 	html_setting_bytes(out, "Copied sample", profile->device_sample_bytes);
 	html_pair(out, "Copied from memory that is", profile->device_memory);
 	html_pair(out, "Storage is memory", profile->storage_is_memory ? "yes" : NULL);
+	free(shuffle);
 	end_facts(out);
 }
 

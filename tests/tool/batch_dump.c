@@ -52,6 +52,7 @@ static void tell_config(void)
 	TELL(config, features);
 	TELL(config, seconds);
 	TELL(config, cache_dir);
+	TELL(config, shuffle);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 

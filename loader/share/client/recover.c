@@ -83,13 +83,23 @@ static int recover_go_alone(struct consumer *consumer, const uint32_t *samples,
 	return recover_open_alone(consumer, &rest, err);
 }
 
+/* As components_blocks() has it of the same data set. */
+static struct permutation_blocks recover_blocks(const struct consumer *consumer)
+{
+	if (!consumer->config.options->shuffle_blocks)
+		return (struct permutation_blocks){0};
+	return permutation_blocks_of(consumer->about.dataset_bytes,
+				     consumer->had.samples);
+}
+
 /* In the order that a loader of its own would have read them. */
 static uint32_t recover_missing(const struct consumer *consumer, uint32_t *samples)
 {
 	uint32_t all = consumer->had.samples, count = 0;
 
 	if (!consumer->config.options->in_order)
-		permutation_fill(samples, all, consumer->seed, consumer->epoch);
+		permutation_draw(samples, all, recover_blocks(consumer), consumer->seed,
+				 consumer->epoch);
 	for (uint32_t i = 0; i < all; i++) {
 		uint32_t sample = consumer->config.options->in_order ? i : samples[i];
 

@@ -356,7 +356,8 @@ struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
 	const struct sampler_config sampler = {.count = config->count,
 					       .seed = config->seed,
 					       .world = 1,
-					       .in_order = config->in_order};
+					       .in_order = config->in_order,
+					       .blocks = config->blocks};
 	struct shared_epoch *shared = calloc(1, sizeof(*shared));
 
 	if (shared == NULL)

@@ -24,6 +24,7 @@
 #ifndef DSA_SHARED_EPOCH_H
 #define DSA_SHARED_EPOCH_H
 
+#include "loader/base/permutation.h"
 #include "loader/plan.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct shared_epoch_config {
 	uint32_t count; /* samples in the data set */
 	uint64_t seed;
 	bool in_order;
+	struct permutation_blocks blocks; /* else */
 	uint64_t end_epoch; /* rounds, then the data ends; UINT64_MAX: no end */
 };
 

@@ -72,8 +72,18 @@ static int join_check_output(const struct share_server *server,
 static int join_check_order(const struct share_server *server,
 			    const struct protocol_hello *hello, struct error *err)
 {
-	if ((hello->in_order != 0) == server->options.in_order)
+	bool blocks = hello->shuffle == DSA_BLOCKS;
+
+	if ((hello->in_order != 0) == server->options.in_order &&
+	    (hello->in_order != 0 || blocks == server->options.shuffle_blocks))
 		return 0;
+	if ((hello->in_order != 0) == server->options.in_order)
+		return error_set(err, EINVAL,
+				 "the loader shuffles %s, the job wants %s: start one "
+				 "for it: dsa serve DATASET --socket PATH --shuffle=%s",
+				 blocks ? "all samples at once" : "blocks",
+				 blocks ? "blocks" : "a global shuffle",
+				 blocks ? "blocks" : "global");
 	return error_set(
 		err, EINVAL,
 		server->options.in_order

@@ -105,6 +105,7 @@ int recipe_follow(struct share_server *server, const struct protocol_hello *hell
 		return 0; /* join_check_output() says what differs */
 	options->batch = next.batch;
 	options->in_order = next.in_order;
+	options->shuffle_blocks = next.shuffle_blocks;
 	options->image = next.image;
 	memcpy(options->prep, next.prep, sizeof(options->prep));
 	options->image.op = options->prep;

@@ -1,5 +1,6 @@
 /* scheduler_epoch.c - clients of one data set: where they begin. */
 #include "loader/base/error.h"
+#include "loader/components.h"
 #include "loader/options.h"
 #include "loader/share/server/reactor.h"
 #include "loader/share/server/share_stream.h"
@@ -12,6 +13,7 @@ static int scheduler_epoch_open(struct share_stream *stream, struct error *err)
 		.count = share_stream_samples(stream),
 		.seed = stream->options->seed,
 		.in_order = stream->options->in_order,
+		.blocks = components_blocks(stream->options, stream->parts->source),
 		.end_epoch = stream->options->epochs > 0 ? stream->options->epochs
 							 : UINT64_MAX,
 	};

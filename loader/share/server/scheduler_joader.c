@@ -14,11 +14,13 @@ static int scheduler_joader_check(const struct share_stream *stream, struct erro
 {
 	const struct options *options = stream->options;
 
-	if (options->in_order || options->epochs > 0)
+	if (options->in_order || options->epochs > 0 || options->shuffle_blocks)
 		return error_set(err, EINVAL,
 				 "in joader mode samples are drawn, for as many epochs "
 				 "as each job wants: leave out %s",
-				 options->in_order ? "in_order" : "epochs");
+				 options->in_order     ? "in_order"
+				 : options->epochs > 0 ? "epochs"
+						       : "shuffle=blocks");
 	if (stream->config->jobs > JOADER_JOBS)
 		return error_set(err, EINVAL,
 				 "in joader mode jobs are at most %d, not %u",

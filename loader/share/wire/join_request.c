@@ -64,6 +64,7 @@ int join_request_fill(struct protocol_hello *hello, const struct options *option
 		.version = PROTOCOL_VERSION,
 		.batch = options->batch,
 		.in_order = options->in_order,
+		.shuffle = options->shuffle_blocks ? DSA_BLOCKS : DSA_GLOBAL,
 		.world = options->world,
 		.evaluate = image->evaluate,
 		.size = image->size,
@@ -88,11 +89,12 @@ int join_request_config(const struct protocol_hello *hello, struct dsa_config *c
 {
 	if (hello->size < 1 || hello->size > LIMIT_SIZE || hello->layout > DSA_NHWC ||
 	    hello->type > DSA_INT64 || hello->features > DSA_LOGMEL ||
-	    choice_find(PREP_OP_NAMES, hello->prep) < 0)
+	    hello->shuffle > DSA_BLOCKS || choice_find(PREP_OP_NAMES, hello->prep) < 0)
 		return error_set(err, EINVAL,
 				 "the job wants samples that nobody makes");
 	config->batch = hello->batch;
 	config->in_order = hello->in_order != 0;
+	config->shuffle = (enum dsa_shuffle)hello->shuffle;
 	config->evaluate = hello->evaluate != 0;
 	config->size = hello->size;
 	config->layout = (enum dsa_layout)hello->layout;

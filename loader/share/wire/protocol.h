@@ -70,10 +70,11 @@ struct protocol_hello {
 	uint32_t length, token_bits, rate, features;
 	double seconds;
 	char prep[32];
-	char dataset[4096];         /* real path; "": whatever there is */
-	char job[64];               /* name for tables: DSA_JOB, or the program's */
-	uint32_t resumes, reserved; /* it was at a loader that is gone */
-	char device[16]; /* UUID of the one that its batches go to; all 0: none */
+	char dataset[4096]; /* real path; "": whatever there is */
+	char job[64];       /* name for tables: DSA_JOB, or the program's */
+	uint32_t resumes;   /* it was at a loader that is gone */
+	uint32_t shuffle;   /* as in dsa_config */
+	char device[16];    /* UUID of the one that its batches go to; all 0: none */
 };
 
 struct protocol_welcome {

@@ -49,6 +49,7 @@ static void a_wrong_environment_is_named(void **state)
 		{"cache_size=120%", "120%"}, {"prep_delay=fast", "prep_delay"},
 		{"rank=2,world=2", "rank"},  {"dataset=%zz", "dataset"},
 		{"type=int4", "type"},       {"fetch=pigeon", "pigeon"},
+		{"shuffle=rows", "shuffle"}, {"shuffle=1", "shuffle"},
 	};
 	struct dsa_config config = images_config(images_good);
 

@@ -107,6 +107,119 @@ static void seeds_make_other_orders(void **state)
 	assert_memory_not_equal(order[1], order[2], sizeof(order[0]));
 }
 
+/* Runs and windows that do and don't divide the data set, one of each, and more. */
+static const struct permutation_blocks shapes[] = {{1, 4},     {3, 12}, {10, 20},
+						   {16, 1024}, {7, 7},  {5000, 10000}};
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+static void blocks_have_each_sample_once(void **state)
+{
+	static const uint32_t counts[] = {1, 2, 30, 1000, 1009};
+
+	(void)state;
+	for (int i = 0; i < SHAPES * 5; i++) {
+		uint32_t order[1009], count = counts[i % 5];
+		uint8_t seen[1009] = {0};
+
+		permutation_draw(order, count, shapes[i / 5], 3, (uint64_t)i);
+		for (uint32_t at = 0; at < count; at++) {
+			assert_true(order[at] < count);
+			assert_int_equal(seen[order[at]]++, 0);
+		}
+	}
+}
+
+/* What is in a window is some runs, whole ones but where the short one shifts them. */
+static void a_window_holds_whole_runs(void **state)
+{
+	enum { RUN = 10, WINDOW = 40, COUNT = 1000 };
+	const struct permutation_blocks blocks = {RUN, WINDOW};
+	uint32_t order[COUNT];
+
+	(void)state;
+	permutation_draw(order, COUNT, blocks, 8, 2);
+	for (uint32_t at = 0; at < COUNT; at += WINDOW) {
+		uint8_t of[COUNT / RUN] = {0};
+
+		for (uint32_t i = 0; i < WINDOW; i++)
+			of[order[at + i] / RUN]++;
+		for (uint32_t i = 0; i < COUNT / RUN; i++)
+			assert_true(of[i] == 0 || of[i] == RUN);
+	}
+}
+
+static void blocks_of_nothing_are_a_global_shuffle(void **state)
+{
+	enum { COUNT = 100 };
+	uint32_t order[2][COUNT];
+
+	(void)state;
+	permutation_draw(order[0], COUNT, (struct permutation_blocks){0}, 4, 9);
+	permutation_fill(order[1], COUNT, 4, 9);
+	assert_memory_equal(order[0], order[1], sizeof(order[0]));
+}
+
+/* Pairs of a batch that are of one run, over many epochs: 1 + that many more of each
+ * sample than none, to what a global shuffle has. */
+static double design_effect_seen(uint32_t count, struct permutation_blocks blocks,
+				 uint32_t batch)
+{
+	enum { EPOCHS = 400 };
+	uint32_t order[2000];
+	double pairs[2] = {0}, samples = (double)(count / batch) * batch * EPOCHS;
+
+	for (int global = 0; global < 2; global++)
+		for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+			permutation_draw(order, count,
+					 global ? (struct permutation_blocks){0}
+						: blocks,
+					 6, epoch);
+			for (uint32_t i = 0; i < count / batch * batch; i++)
+				for (uint32_t j = i / batch * batch;
+				     j < (i / batch + 1) * batch; j++)
+					pairs[global] += order[i] / blocks.run ==
+							 order[j] / blocks.run;
+		}
+	return (pairs[0] / samples) / (pairs[1] / samples);
+}
+
+static void the_design_effect_is_what_batches_show(void **state)
+{
+	static const struct {
+		uint32_t count, batch;
+		struct permutation_blocks blocks;
+	} cases[] = {{2000, 20, {20, 200}},
+		     {2000, 100, {20, 200}},
+		     {2000, 25, {50, 100}},
+		     {1600, 400, {20, 200}},
+		     {400, 20, {40, 800}}};
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		double told = permutation_design_effect(cases[i].count, cases[i].blocks,
+							cases[i].batch);
+		double seen = design_effect_seen(cases[i].count, cases[i].blocks,
+						 cases[i].batch);
+
+		if (told / seen < .98 || told / seen > 1.02)
+			fail_msg("case %d: told %.3f, seen %.3f", i, told, seen);
+	}
+	assert_true(permutation_design_effect(100, (struct permutation_blocks){0},
+					      10) == 1);
+}
+
+static void runs_are_about_a_mebibyte(void **state)
+{
+	const struct permutation_blocks small = permutation_blocks_of(10240000, 10000);
+	const struct permutation_blocks large = permutation_blocks_of(1u << 30, 10);
+
+	(void)state;
+	assert_int_equal(small.run, 1024);
+	assert_int_equal(small.window, 1024 * 64);
+	assert_int_equal(large.run, 1);
+	assert_int_equal(permutation_blocks_of(0, 7).run, 1 << 20);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +229,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(below_has_no_bias),
 		cmocka_unit_test(every_order_is_equally_likely),
 		cmocka_unit_test(seeds_make_other_orders),
+		cmocka_unit_test(blocks_have_each_sample_once),
+		cmocka_unit_test(a_window_holds_whole_runs),
+		cmocka_unit_test(blocks_of_nothing_are_a_global_shuffle),
+		cmocka_unit_test(the_design_effect_is_what_batches_show),
+		cmocka_unit_test(runs_are_about_a_mebibyte),
 	};
 
 	if (argc > 1)

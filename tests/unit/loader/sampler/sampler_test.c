@@ -55,12 +55,13 @@ static void ranks_read_every_sample_once_an_epoch(void **state)
 		EACH(i, counts)
 		for
 			EACH(j, worlds)
-		for (int in_order = 0; in_order < 2; in_order++) {
+		for (int order = 0; order < 3; order++) {
 			const struct sampler_config config = {
 				.count = counts[i],
 				.world = worlds[j],
 				.seed = 9,
-				.in_order = in_order,
+				.in_order = order == 1,
+				.blocks = {.run = order == 2 ? 5 : 0, .window = 15},
 			};
 			uint32_t read;
 			uint8_t *seen = audit(config, i, &read);
@@ -84,6 +85,7 @@ static void even_ranks_read_as_much_as_each_other(void **state)
 					.count = counts[i],
 					.world = worlds[j],
 					.even = true,
+					.blocks = {.run = i % 2 ? 5 : 0, .window = 15},
 				};
 				uint32_t read;
 				uint8_t *seen = audit(config, 0, &read);
