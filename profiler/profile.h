@@ -399,9 +399,11 @@ struct profile {
 	} requests;
 	/* Of a cache on local disk, in all windows: samples it had, and that were written to
 	 * it or could not be; files that were torn or foreign; samples that had changed;
-	 * whether it ended writing, as the disk is full. UNKNOWN: there is none. */
+	 * whether it ended writing, as the disk is full; and what a hit takes, its mean.
+	 * UNKNOWN: there is none. NAN, too: nothing was found there. */
 	struct profile_disk_cache {
 		uint64_t hits, written, refused, dropped, stale, full;
+		double hit_s;
 	} disk_cache;
 	bool huge_pages;
 	char *device; /* that batches are copied to, "cuda:0"; NULL: none, nor what follows */

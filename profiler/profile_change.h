@@ -17,8 +17,11 @@ struct profile_change {
 	double gpu_speed;         /* factor: 2 computes a step in half the time */
 	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
 	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
-	unsigned fetch_depth;     /* reads in flight */
-	unsigned jobs; /* so many copies of the job at once on this machine */
+	/* The storage is a bucket: each answer takes so long, and it takes so many requests
+	 * a second; rate NAN: without a limit. Of storage_bandwidth or without an end. */
+	double bucket_latency_s, bucket_per_s;
+	unsigned fetch_depth; /* reads in flight */
+	unsigned jobs;        /* so many copies of the job at once on this machine */
 	double job_speed[PROFILE_SPEEDS]; /* of the accelerator of each of these jobs,
 					   * a factor; all 0: as fast as each other */
 	bool share;      /* with one loader for all of them; false: each its own */
@@ -36,11 +39,19 @@ struct profile_change {
 				 .gpu_speed = NAN,                                     \
 				 .storage_bandwidth = NAN,                             \
 				 .storage_latency_s = NAN,                             \
+				 .bucket_latency_s = NAN,                              \
+				 .bucket_per_s = NAN,                                  \
 				 .type = PROFILE_NO_WORD})
 
 /* A copy with words of its own. 0 or -ENOMEM. */
 int profile_change_copy(struct profile_change *to, const struct profile_change *from);
 void profile_change_free(struct profile_change *change); /* and makes it none */
+
+/* True where the storage is to be a bucket. */
+static inline bool profile_change_has_bucket(const struct profile_change *change)
+{
+	return !isnan(change->bucket_latency_s);
+}
 
 /* True when both ask for the same. */
 bool profile_change_equal(const struct profile_change *a,

@@ -29,6 +29,9 @@ const struct argument changes_arguments[] = {
 	 "Emulated bandwidth of storage; none removes it"},
 	{"storage-latency", 0, "TIME", VALUES,
 	 "Emulated read latency; none removes it"},
+	{"storage-bucket", 0, "latency=TIME[,rate=N]", VALUES,
+	 "The storage is a bucket: what an answer takes, and requests a second, beyond "
+	 "which it refuses them"},
 	{"fetch-depth", 0, "N", VALUES, "Reads in flight"},
 	{"jobs", 0, "N", VALUES,
 	 "Copies of the job at once; or their accelerators' speeds: 1x+0.5x"},

@@ -164,6 +164,8 @@ static int inputs_find_cache(const struct profile *profile, struct inputs *input
 	inputs->policy = kernel ? CACHE_PAGE : (enum cache_id)policy->id;
 	inputs->share =
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;
+	inputs->on_disk = profile->disk_cache.hits != UNKNOWN;
+	inputs->hit_s = profile->disk_cache.hit_s;
 	if (inputs->policy == CACHE_PAGE)
 		inputs->share = page_share(profile);
 	if (isnan(inputs->share))

@@ -56,6 +56,8 @@ struct inputs {
 
 	enum cache_id policy;
 	double share; /* of the data set that the cache holds */
+	bool on_disk; /* and it is one on disk, */
+	double hit_s; /* whose hits take so long; NAN: there were none */
 
 	struct profile_draw *draws; /* own */
 	size_t draw_count;

@@ -40,6 +40,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 
 	sim_setup_set(model, change, aspect, &setup);
 	setup.load.all_hits = stage == STAGE_PREP;
+	if (setup.load.all_hits)
+		setup.load.hit_s = 0; /* they are staged in memory */
 	setup.load.no_prep = stage == STAGE_COMPUTE || stage == STAGE_COPY;
 	if (stage == STAGE_COMPUTE)
 		setup.load.copy_s = 0;

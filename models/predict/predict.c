@@ -37,6 +37,13 @@ static int predict_check_numbers(const struct profile_change *change, struct err
 				      "a bandwidth is a number of bytes/s, or none");
 	if (change->storage_latency_s < 0 || change->storage_latency_s > 3600)
 		return sharing_refuse(err, "a latency is a time up to 1h, or none");
+	if (change->bucket_latency_s < 0 || change->bucket_latency_s > 3600 ||
+	    change->bucket_per_s <= 0)
+		return sharing_refuse(err,
+				      "a bucket has a latency up to 1h, and a rate "
+				      "above 0");
+	if (profile_change_has_bucket(change) && !isnan(change->storage_latency_s))
+		return sharing_refuse(err, "a bucket has a latency of its own");
 	if (change->fetch_depth > LIMIT_FETCH_DEPTH)
 		return sharing_refuse(
 			err, LIMIT_RANGE(LIMIT_FETCH_DEPTH) " reads are in flight");
@@ -86,10 +93,11 @@ static int check_known(const struct model *model, const struct profile_change *c
 	const struct inputs *inputs = &model->inputs;
 	bool faster = is_faster(change);
 	struct recipe_effect effect;
-	bool lifted = (change->storage_bandwidth == 0 &&
-		       model->profile->storage_bandwidth > 0) ||
-		      (change->storage_latency_s == 0 &&
-		       model->profile->storage_latency_s > 0);
+	bool bucket = profile_change_has_bucket(change);
+	bool lifted = !bucket && ((change->storage_bandwidth == 0 &&
+				   model->profile->storage_bandwidth > 0) ||
+				  (change->storage_latency_s == 0 &&
+				   model->profile->storage_latency_s > 0));
 
 	if (faster && inputs_on_cpu(inputs) &&
 	    isnan(profile_kernel_part(model->profile)))
@@ -101,18 +109,19 @@ static int check_known(const struct model *model, const struct profile_change *c
 		return error_set(err, ENODATA,
 				 "the run saw its storage only slowed: what it gives "
 				 "without, is not known");
-	if (inputs->in_turn && inputs->storage.native &&
+	if (!bucket && inputs->in_turn && inputs->storage.native &&
 	    !(inputs->storage.latency_s > 0) && change->cache_share < inputs->share)
 		return error_set(err, ENODATA,
 				 "the run had all its files in memory: what they take "
 				 "from storage, it has not seen");
-	if (model->profile->disk_cache.hits != UNKNOWN &&
-	    (!isnan(change->cache_share) || profile_word_known(&change->cache_policy)))
-		return error_set(
-			err, ENODATA,
-			"not predicted: the cache is on disk, and what a hit of "
-			"another size costs there was not measured");
-	if (change->fetch_depth > 0 && inputs->storage.native &&
+	if (inputs->on_disk && profile_word_known(&change->cache_policy) &&
+	    change->cache_policy.id != CACHE_MINIO &&
+	    change->cache_policy.id != CACHE_LRU &&
+	    change->cache_policy.id != CACHE_FIFO)
+		return error_set(err, EINVAL,
+				 "no such change: a cache on disk is minio, lru or "
+				 "fifo");
+	if (!bucket && change->fetch_depth > 0 && inputs->storage.native &&
 	    isnan(storage_rate(&inputs->storage, change->fetch_depth, INFINITY, 0)))
 		return error_set(err, ENODATA,
 				 "fewer reads at once than the run had: what one "
@@ -144,7 +153,8 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 	unsigned readers = sim_setup_readers(model, change);
 
 	if (model_is_bounded(model, change->cores) ||
-	    sim_setup_storage_is_bounded(model, readers))
+	    sim_setup_storage_is_bounded(model, change, readers) ||
+	    sim_setup_hits_are_bounded(model, change))
 		return true;
 	return other_batch && isnan(model->profile->emulated_per_s) &&
 	       !inputs_on_cpu(inputs);
@@ -189,7 +199,8 @@ static bool predict_only_adds(const struct model *model,
 	       (change->fetch_depth == 0 ||
 		change->fetch_depth >= profile->fetch_depth) &&
 	       change->jobs == 0 && isnan(change->gpu_speed) &&
-	       !(change->storage_bandwidth > 0) && !(change->storage_latency_s > 0);
+	       !profile_change_has_bucket(change) && !(change->storage_bandwidth > 0) &&
+	       !(change->storage_latency_s > 0);
 }
 
 /* One interval of two: with a value where they hardly differ. */
@@ -314,9 +325,11 @@ static void predict_cost(const struct model *model, const struct profile_change 
 			    .listing = predict_listing(model->profile)},
 	};
 	use.traffic.out_bytes = use.dataset_bytes * (1 - out->hit_ratio);
-	use.cache_bytes = setup.load.share * use.dataset_bytes;
+	use.cache_bytes =
+		model->inputs.on_disk ? 0 : setup.load.share * use.dataset_bytes;
 	sharing_split(&setup, &use);
-	if (model->profile->requests.gets != UNKNOWN)
+	if (model->profile->requests.gets != UNKNOWN ||
+	    profile_change_has_bucket(change))
 		out->traffic = use.traffic;
 	if (model->prices == NULL)
 		return;

@@ -39,12 +39,17 @@ static const char *basis_words(const struct model *model,
 				  "step's time; launches and copies do not"
 				: "all of a step's time outside the CPU gets faster";
 	if (words == NULL && isnan(out->per_s.value) &&
-	    sim_setup_storage_is_bounded(model, sim_setup_readers(model, change)))
+	    sim_setup_storage_is_bounded(model, change,
+					 sim_setup_readers(model, change)))
 		words = change->libdsa ? "what the storage gives to more reads at once "
 					 "was not measured: only bounds are known"
 				       : "what the storage gives to other numbers of "
 					 "workers was not measured: only bounds are "
 					 "known";
+	if (words == NULL && isnan(out->per_s.value) &&
+	    sim_setup_hits_are_bounded(model, change))
+		words = "the cache on disk had nothing in this run: a hit takes from "
+			"nothing at all to what a miss does";
 	if (words == NULL && isnan(out->per_s.value))
 		words = "a step with another batch was not measured: only bounds are "
 			"known";
@@ -88,6 +93,26 @@ static void predict_recipe_words(const struct model *model,
 			 "%swhat follows is taken to last as long as it did; not "
 			 "tried: the program must leave it out",
 			 words[0] == '\0' ? "" : "; ");
+}
+
+/* What was not measured of it. */
+static const char *predict_bucket_words(const struct model *model,
+					const struct profile_change *change)
+{
+	if (!profile_change_has_bucket(change))
+		return NULL;
+	return model->inputs.storage.remote ? "every answer takes as long"
+					    : "every answer takes as long, and a "
+					      "request the CPU as much as a "
+					      "read of the run did";
+}
+
+static const char *predict_disk_words(const struct model *model,
+				      const struct profile_change *change)
+{
+	return model->inputs.on_disk && !isnan(change->cache_share)
+		       ? "what is written to the cache on disk holds nobody up"
+		       : NULL;
 }
 
 /* The training process made its batches itself, and had none handed over. */
@@ -136,6 +161,10 @@ int predict_write_why(const struct model *model, const struct profile_change *ch
 		result = predict_add_why(out, recipe);
 	if (result == 0)
 		result = predict_add_why(out, predict_handover_words(model, change));
+	if (result == 0)
+		result = predict_add_why(out, predict_bucket_words(model, change));
+	if (result == 0)
+		result = predict_add_why(out, predict_disk_words(model, change));
 	return result < 0 ? result
 			  : predict_add_why(out, basis_words(model, change, out));
 }

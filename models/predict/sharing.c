@@ -104,7 +104,8 @@ void sharing_split(const struct sim_setup *setup, struct cost_use *use)
 static double memory_of(const struct profile *profile, const struct sim_setup *setup)
 {
 	const struct simulation_load *load = &setup->load;
-	bool cached = load->share > 0 && load->policy != CACHE_PAGE;
+	bool cached = load->share > 0 && load->policy != CACHE_PAGE &&
+		      profile->disk_cache.hits == UNKNOWN;
 	double batch = (double)load->batch * (double)profile->sample_bytes;
 	double all = (double)profile->dataset_bytes * setup->stored;
 	double cache = cached ? load->share * all : 0;

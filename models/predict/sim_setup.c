@@ -173,6 +173,19 @@ static double server_scale(const struct inputs *inputs, unsigned depth)
 				       : 1;
 }
 
+/* A bucket in the place of the run's storage, emulated or not: what it takes is given. */
+static void sim_setup_set_bucket(const struct profile_change *change,
+				 struct simulation_load *load)
+{
+	load->answer_s = change->bucket_latency_s;
+	load->answer_rate = isnan(change->bucket_per_s) ? 0 : change->bucket_per_s;
+	load->bandwidth =
+		change->storage_bandwidth > 0 ? change->storage_bandwidth : INFINITY;
+	load->fetch_threads = 1; /* loader/fetch/net.c */
+	load->fetch_scale = load->latency_s = 0;
+	load->throttled = false;
+}
+
 static void set_fetch(const struct model *model, const struct profile_change *change,
 		      const struct aspect *aspect, struct simulation_load *load)
 {
@@ -196,6 +209,8 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 	bandwidth = fmin(bandwidth,
 			 native_bandwidth(&inputs->storage, load->depth) / factor);
 	load->bandwidth = bandwidth;
+	if (profile_change_has_bucket(change))
+		sim_setup_set_bucket(change, load);
 }
 
 /*
@@ -203,6 +218,7 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
  * bounds: a read takes as long as it did, or all of them together get as much.
  */
 static void set_storage_of_readers(const struct model *model, unsigned now,
+				   const struct profile_change *change,
 				   const struct aspect *aspect,
 				   struct simulation_load *load)
 {
@@ -210,7 +226,7 @@ static void set_storage_of_readers(const struct model *model, unsigned now,
 	double then = fmax(1, (double)model->profile->workers);
 	double most = then * storage->mean_bytes / storage->latency_s;
 
-	if (!sim_setup_storage_is_bounded(model, now))
+	if (!sim_setup_storage_is_bounded(model, change, now))
 		return;
 	if (aspect->side < 0 && now > then)
 		load->bandwidth = fmin(load->bandwidth,
@@ -220,13 +236,13 @@ static void set_storage_of_readers(const struct model *model, unsigned now,
 }
 
 /* Workers that make whole batches, or none. */
-static void set_turns(const struct model *model, const struct aspect *aspect,
-		      struct simulation_load *load)
+static void set_turns(const struct model *model, const struct profile_change *change,
+		      const struct aspect *aspect, struct simulation_load *load)
 {
 	uint64_t prefetch = model->profile->prefetch;
 
 	load->makers = load->workers > 0 ? MAKERS_TURNS : MAKERS_TRAINER;
-	set_storage_of_readers(model, load->workers, aspect, load);
+	set_storage_of_readers(model, load->workers, change, aspect, load);
 	load->workers += load->makers == MAKERS_TRAINER;
 	load->depth = load->fetch_threads = load->workers;
 	load->ahead =
@@ -246,7 +262,7 @@ static void sim_setup_set_libdsa(const struct model *model,
 	load->workers = cores < LIMIT_WORKERS ? cores : LIMIT_WORKERS;
 	load->depth = load->fetch_threads = LIBDSA_DEPTH;
 	load->ahead = LIBDSA_PREFETCH + SPARE_SLOTS;
-	set_storage_of_readers(model, load->depth, aspect, load);
+	set_storage_of_readers(model, load->depth, change, aspect, load);
 }
 
 /* Less or more is stored of each sample: transfers and reads take in proportion, and the
@@ -276,8 +292,35 @@ static void sim_setup_set_recipe(const struct model *model,
 		load->share = fmin(1, load->share / effect.bytes);
 }
 
+bool sim_setup_hits_are_bounded(const struct model *model,
+				const struct profile_change *change)
+{
+	double share =
+		isnan(change->cache_share) ? model->inputs.share : change->cache_share;
+
+	return model->inputs.on_disk && isnan(model->inputs.hit_s) && share > 0;
+}
+
+/* What a hit takes of a disk that had none: nothing at all, or as much as a miss. */
+static double sim_setup_hit_s(const struct model *model,
+			      const struct profile_change *change,
+			      const struct aspect *aspect,
+			      const struct simulation_load *load)
+{
+	double miss_s = load->answer_s + load->latency_s;
+
+	if (!sim_setup_hits_are_bounded(model, change))
+		return model->inputs.on_disk && load->share > 0 ? model->inputs.hit_s
+								: 0;
+	for (size_t i = 0; i < load->draw_count; i++)
+		miss_s += load->fetch_scale * load->draws[i].fetch_s /
+			  (double)load->draw_count;
+	return aspect->side < 0 ? miss_s : 0;
+}
+
 static void sim_setup_set_cache(const struct model *model,
 				const struct profile_change *change,
+				const struct aspect *aspect,
 				struct simulation_load *load)
 {
 	bool sized = !isnan(change->cache_share);
@@ -292,8 +335,11 @@ static void sim_setup_set_cache(const struct model *model,
 		load->policy = CACHE_MINIO;
 	if (sized)
 		load->share = change->cache_share;
+	if (profile_change_has_bucket(change) && load->policy == CACHE_PAGE)
+		load->policy = CACHE_NONE; /* the kernel keeps no objects */
 	if (load->policy == CACHE_NONE)
 		load->share = 0;
+	load->hit_s = sim_setup_hit_s(model, change, aspect, load);
 }
 
 /*
@@ -323,7 +369,7 @@ static void sim_setup_set_jobs(const struct model *model,
 	if (load->shared) /* loader/share/server/share_stream.c */
 		load->ahead = (uint32_t)fmax(
 			1, fmin((double)model->profile->prefetch, SHARING_WINDOW));
-	if (load->jobs > 1 && !load->shared)
+	if (load->jobs > 1 && !load->shared && !profile_change_has_bucket(change))
 		set_storage(model, aspect, load);
 	for (unsigned i = 0; i < load->jobs; i++)
 		setup->job_compute_s[i] = step_s(model, aspect, load->batch,
@@ -351,12 +397,14 @@ unsigned sim_setup_readers(const struct model *model,
 			      : profile_change_workers(model->profile, change);
 }
 
-bool sim_setup_storage_is_bounded(const struct model *model, unsigned workers)
+bool sim_setup_storage_is_bounded(const struct model *model,
+				  const struct profile_change *change, unsigned workers)
 {
 	const struct inputs *inputs = &model->inputs;
 	double then = fmax(1, (double)model->profile->workers);
 
-	return inputs->in_turn && inputs->fetched && inputs->storage.native &&
+	return !profile_change_has_bucket(change) && inputs->in_turn &&
+	       inputs->fetched && inputs->storage.native &&
 	       inputs->storage.latency_s > 0 && fmax(1, workers) != then;
 }
 
@@ -384,8 +432,8 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	if (change->libdsa)
 		sim_setup_set_libdsa(model, change, aspect, load);
 	else if (model->inputs.in_turn)
-		set_turns(model, aspect, load);
-	sim_setup_set_cache(model, change, load);
+		set_turns(model, change, aspect, load);
+	sim_setup_set_cache(model, change, aspect, load);
 	sim_setup_set_jobs(model, change, aspect, setup);
 	sim_setup_set_recipe(model, change, aspect, setup);
 }

@@ -44,7 +44,13 @@ unsigned sim_setup_readers(const struct model *model,
 			   const struct profile_change *change);
 
 /* True where it is not known what the storage gives to so many of them. */
-bool sim_setup_storage_is_bounded(const struct model *model, unsigned workers);
+bool sim_setup_storage_is_bounded(const struct model *model,
+				  const struct profile_change *change,
+				  unsigned workers);
+
+/* True where hits are read of a disk, and it is not known what that takes. */
+bool sim_setup_hits_are_bounded(const struct model *model,
+				const struct profile_change *change);
 
 /* Cores after a change. */
 unsigned sim_setup_cores(const struct model *model,

@@ -8,6 +8,7 @@
  * another heap.
  */
 #include "models/simulation/events.h"
+#include "loader/base/backoff.h"
 #include "models/simulation/batch_worker.h"
 #include "models/simulation/device_copy.h"
 
@@ -55,7 +56,8 @@ static void events_supply(struct pipeline *pipeline, uint64_t position, uint32_t
 
 	if (pipeline->batch_workers != NULL)
 		return; /* they look for it themselves */
-	if (intake->places[place].hit && intake->policy != CACHE_PAGE)
+	if (intake->places[place].hit && intake->policy != CACHE_PAGE &&
+	    intake->load->hit_s == 0)
 		agenda_put(&pipeline->ready, (double)position, place);
 	else
 		pipeline->waiting[pipeline->wait_tail++ % pipeline->places] = place;
@@ -178,7 +180,8 @@ void events_read(struct simulation *sim, struct pipeline *pipeline, uint32_t who
 
 	sim->reading++;
 	task->place = place;
-	task->stored = false;
+	task->stored = task->resting = false;
+	task->tries = 0;
 	task->start = events_throttle_start(sim, pipeline, task);
 	pipeline->issuing++;
 	begin_work(sim, who, sim->load->fetch_cpu_s, 1);
@@ -225,7 +228,7 @@ static double throttle_due(struct simulation *sim, struct pipeline *pipeline,
 	double bytes = (double)intake_draw(&pipeline->intake, task->place)->bytes, due;
 	bool hit = pipeline->intake.places[task->place].hit;
 
-	if (hit && !load->throttled)
+	if (hit && (load->hit_s > 0 || !load->throttled))
 		return sim->now;
 	due = fmax(task->start + load->latency_s,
 		   events_transfer(&pipeline->passed, task->start,
@@ -264,6 +267,11 @@ static void events_stored(struct simulation *sim, struct pipeline *pipeline,
 		events_hand_on(sim, pipeline, who);
 }
 
+static bool events_asks_bucket(const struct simulation *sim, bool hit)
+{
+	return !hit && (sim->load->answer_s > 0 || sim->load->answer_rate > 0);
+}
+
 /*
  * How long the storage has a read after the thread's work on it, which is in the time
  * that it takes alone. A hit of the kernel's cache takes none.
@@ -273,22 +281,70 @@ static double own_latency(const struct simulation *sim, const struct intake *int
 {
 	const struct simulation_load *load = sim->load;
 	double alone = load->fetch_scale * intake_draw(intake, place)->fetch_s;
+	bool hit = intake->places[place].hit;
 
-	if (isnan(alone) || intake->places[place].hit)
+	if (hit)
+		return load->hit_s;
+	if (events_asks_bucket(sim, hit))
+		return load->answer_s;
+	if (isnan(alone))
 		return 0;
 	return alone - load->fetch_cpu_s;
+}
+
+/* Whether this request is one too many: a second's worth may come at once. */
+static bool events_over_rate(struct simulation *sim)
+{
+	double rate = sim->load->answer_rate;
+
+	sim->spent = fmax(0, sim->spent - (sim->now - sim->since) * rate);
+	sim->since = sim->now;
+	if (sim->spent + 1 > fmax(rate, 1))
+		return true;
+	sim->spent++;
+	return false;
+}
+
+/* Refused ones rest, all others are done. */
+static void events_answered(struct simulation *sim, struct pipeline *pipeline,
+			    uint32_t who)
+{
+	struct task *task = &sim->tasks[who];
+
+	if (!task->refused) {
+		events_stored(sim, pipeline, who);
+		return;
+	}
+	task->resting = true;
+	agenda_put(&sim->clock,
+		   sim->now + backoff_rest_s(BACKOFF_FIRST_S, task->tries++,
+					     random_unit(&sim->random)),
+		   who);
+}
+
+/* The request is sent, or the read begins. */
+static void events_request(struct simulation *sim, struct pipeline *pipeline,
+			   uint32_t who)
+{
+	struct task *task = &sim->tasks[who];
+	double latency = own_latency(sim, &pipeline->intake, task->place);
+
+	task->resting = false;
+	task->refused =
+		sim->load->answer_rate > 0 &&
+		events_asks_bucket(sim, pipeline->intake.places[task->place].hit) &&
+		events_over_rate(sim);
+	if (latency > 0)
+		agenda_put(&sim->clock, sim->now + latency, who);
+	else
+		events_answered(sim, pipeline, who);
 }
 
 static void events_issued(struct simulation *sim, struct pipeline *pipeline,
 			  uint32_t who)
 {
-	double latency = own_latency(sim, &pipeline->intake, sim->tasks[who].place);
-
 	pipeline->issuing--;
-	if (latency > 0)
-		agenda_put(&sim->clock, sim->now + latency, who);
-	else
-		events_stored(sim, pipeline, who);
+	events_request(sim, pipeline, who);
 }
 
 /* ---- the consumers ------------------------------------------------------------- */
@@ -458,8 +514,10 @@ static void events_passed(struct simulation *sim, uint32_t who)
 		device_copy_done(sim, pipeline, who);
 	else if (sim->tasks[who].stored)
 		events_hand_on(sim, pipeline, who);
+	else if (sim->tasks[who].resting)
+		events_request(sim, pipeline, who);
 	else
-		events_stored(sim, pipeline, who);
+		events_answered(sim, pipeline, who);
 }
 
 /* The CPU work is done. */

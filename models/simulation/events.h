@@ -10,12 +10,16 @@
 #ifndef DSA_SIMULATION_EVENTS_H
 #define DSA_SIMULATION_EVENTS_H
 
+#include "loader/base/random.h"
 #include "models/simulation/agenda.h"
 #include "models/simulation/intake.h"
 
 struct task {
 	uint32_t place; /* of the intake; prep, read */
 	bool stored;    /* read: the storage itself is done */
+	bool refused;   /* read: the answer that comes is that there were too many; */
+	bool resting;   /* or it waits to ask again, */
+	unsigned tries; /* for as long as so many refusals make it */
 	double start;   /* read: as the throttle sees it */
 	double until;   /* not done before; read: when the last one was due */
 };
@@ -87,6 +91,8 @@ struct simulation {
 	uint32_t pipeline_count;
 	uint32_t threads; /* of a pipeline, consumers and reads counted */
 	uint32_t consumers, computing, preparing, reading; /* of all; at it */
+	struct random random;                              /* of rests */
+	double spent, since; /* of the bucket's rate: requests, at that time */
 	double passed; /* what the storage that they share has transferred by then */
 	uint64_t first, last; /* batches counted: taken in [first, last) */
 	uint64_t enough;      /* of a slow consumer, up to this one */

@@ -20,6 +20,11 @@ static bool load_check_amount(double value)
 	return value >= 0 && value <= AMOUNT_MOST;
 }
 
+static bool load_check_rate(double value)
+{
+	return value >= .001 && value <= AMOUNT_MOST;
+}
+
 static int load_check_number(const struct rule *rules, size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++)
@@ -74,6 +79,10 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 		{load_check_amount(load->fetch_cpu_s), "fetch_cpu_s", "0 to 1e9 s"},
 		{load_check_amount(load->fetch_scale), "fetch_scale", "0 to 1e9"},
 		{load_check_amount(load->latency_s), "latency_s", "0 to 1e9 s"},
+		{load_check_amount(load->hit_s), "hit_s", "0 to 1e9 s"},
+		{load_check_amount(load->answer_s), "answer_s", "0 to 1e9 s"},
+		{load->answer_rate == 0 || load_check_rate(load->answer_rate),
+		 "answer_rate", "0.001 to 1e9 a second, or 0"},
 		{load->bandwidth >= 1, "bandwidth", "1 byte/s at least, or INFINITY"},
 		{load->workers > 0, "workers", "1 at least"},
 		{load_check_amount(load->prep_scale), "prep_scale", "0 to 1e9"},

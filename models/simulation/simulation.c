@@ -175,6 +175,7 @@ static struct simulation *new_simulation(const struct simulation_load *load,
 	if (sim == NULL)
 		return NULL;
 	sim->load = load;
+	sim->random.state = load->seed;
 	sim->consumers = sim->behind = load->jobs > 1 ? load->jobs : 1;
 	sim->pipeline_count = load->shared ? 1 : sim->consumers;
 	sim->threads = sim->consumers / sim->pipeline_count *

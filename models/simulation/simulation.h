@@ -64,6 +64,8 @@ struct simulation_load {
 	 * does: for one reader nothing hits more. */
 	enum cache_id policy;
 	double share; /* of the data set's bytes */
+	double hit_s; /* of a cache on disk: what a hit takes, which is a read beside the
+		       * others, but of no throttle; 0: it is in memory */
 
 	enum simulation_makers makers; /* not pools: depth = workers, not shared */
 
@@ -77,6 +79,12 @@ struct simulation_load {
 				 * that is NAN */
 	double latency_s;   /* emulated: a read takes at least so long */
 	double bandwidth;   /* bytes/s of all transfers together; INFINITY: no end */
+	/* The storage is a bucket: an answer takes answer_s, whatever its draw, and begins
+	 * when the request is sent. More than `answer_rate` requests a second, a second's
+	 * worth of which may come at once, are refused: the read keeps its place, rests
+	 * (loader/base/backoff.h), and asks again. All jobs ask the same one. 0 and 0: none;
+	 * a rate of 0: no limit. */
+	double answer_s, answer_rate;
 	bool throttled; /* latency_s and bandwidth are the throttle's: policy "page"'s
 			   * hits, which are reads too, wait as long. Else these cost
 			   * the thread's CPU work alone */

@@ -21,6 +21,7 @@ struct setting {
 	double batch, jobs;
 	bool share;
 	const double *job_speed;
+	double bucket_latency_s, bucket_per_s;
 	const struct profile_word *policy; /* NULL: there is no cache */
 	const struct profile_verification *found;
 };
@@ -144,6 +145,8 @@ calibration_setting_of(const struct profile *profile,
 		.jobs = number_or(change->jobs, profile->job_count),
 		.share = change->share || (change->jobs == 0 && profile->shared),
 		.job_speed = change->job_speed,
+		.bucket_latency_s = value_or(change->bucket_latency_s, NAN, -1),
+		.bucket_per_s = value_or(change->bucket_per_s, NAN, 0),
 		.found = verification};
 
 	take_cache(profile, change, &setting);
@@ -171,7 +174,9 @@ static bool same_rest(const struct setting *a, const struct setting *b)
 	for (int i = 0; i < PROFILE_SPEEDS; i++)
 		if (!calibration_same(a->job_speed[i], b->job_speed[i]))
 			return false;
-	return a->batch == b->batch && a->jobs == b->jobs && a->share == b->share;
+	return calibration_same(a->bucket_latency_s, b->bucket_latency_s) &&
+	       calibration_same(a->bucket_per_s, b->bucket_per_s) &&
+	       a->batch == b->batch && a->jobs == b->jobs && a->share == b->share;
 }
 
 static bool calibration_equal(const struct setting *a, const struct setting *b)

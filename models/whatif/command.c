@@ -51,6 +51,11 @@ static void put_change(FILE *to, const struct profile_change *change)
 		fprintf(to, " --gpu-speed %.6gx", change->gpu_speed);
 	put_storage(to, "storage-bandwidth", change->storage_bandwidth, "");
 	put_storage(to, "storage-latency", change->storage_latency_s * 1e6, "us");
+	if (profile_change_has_bucket(change))
+		fprintf(to, " --storage-bucket latency=%.9gus",
+			change->bucket_latency_s * 1e6);
+	if (!isnan(change->bucket_per_s))
+		fprintf(to, ",rate=%.9g", change->bucket_per_s);
 	put_count(to, "fetch-depth", change->fetch_depth);
 	command_put_jobs(to, change);
 	put_count(to, "resize", change->resize);

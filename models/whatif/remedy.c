@@ -160,6 +160,12 @@ static int remedy_depth(const struct remedy_context *context, struct remedy *rem
 	return result < 0 ? result : 1;
 }
 
+static const char *remedy_where(const struct remedy_context *context)
+{
+	return context->profile->disk_cache.hits == UNKNOWN ? "in memory"
+							    : "on local disk";
+}
+
 static void remedy_set_percent(const struct remedy_context *context, unsigned amount,
 			       struct profile_change *change)
 {
@@ -182,12 +188,13 @@ static int remedy_least_cache(const struct remedy_context *context,
 				   err);
 	remedy_set_percent(context, least > 0 ? least : 100, &remedy->change);
 	snprintf(remedy->advice, sizeof(remedy->advice),
-		 least == 0    ? "no cache ends the fetch stall, not one of all data"
-		 : least < 100 ? "keep %u%% of the data in memory, the least without a "
-				 "fetch stall"
-			       : "keep all of the data in memory: any less leaves a "
-				 "fetch stall",
-		 least);
+		 least == 0 ? "no cache ends the fetch stall, not one of all data"
+		 : least < 100
+			 ? "keep %u%% of the data %s, the least without a fetch "
+			   "stall"
+			 : "keep all of the data, %u%%, %s: any less leaves a fetch "
+			   "stall",
+		 least, remedy_where(context));
 	return result < 0 ? result : 1;
 }
 
@@ -199,8 +206,8 @@ static int remedy_cache(const struct remedy_context *context, struct remedy *rem
 	int result = remedy_find_cache(context, &remedy->change, err);
 
 	snprintf(remedy->advice, sizeof(remedy->advice),
-		 "keep %.0f%% of the data in memory, and never evict it",
-		 100 * remedy->change.cache_share);
+		 "keep %.0f%% of the data %s, and never evict it",
+		 100 * remedy->change.cache_share, remedy_where(context));
 	return result < 0 ? result : 1;
 }
 
@@ -236,9 +243,9 @@ static int remedy_both(const struct remedy_context *context, struct remedy *reme
 	if (result < 0)
 		return result;
 	snprintf(remedy->advice, sizeof(remedy->advice),
-		 "prepare on %s%u cores, and keep %.0f%% of the data in memory",
+		 "prepare on %s%u cores, and keep %.0f%% of the data %s",
 		 at_least(context, change->cores), change->cores,
-		 100 * change->cache_share);
+		 100 * change->cache_share, remedy_where(context));
 	remedy->beyond = context->best;
 	/* Where any cache would do, the cores alone are what helps. */
 	return change->cache_share > 1. / CACHE_STEPS;

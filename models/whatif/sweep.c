@@ -17,6 +17,8 @@ enum { RANGE_VALUES = 5, ONES = 16 };
 #define SPEED_LEAST  .01
 #define SPEED_MOST   100
 #define LATENCY_MOST 3600.0
+#define RATE_LEAST   .01 /* requests a second that a bucket takes */
+#define RATE_MOST    1e6
 #define PACE_LEAST   .1 /* of a job's accelerator, over the run's */
 #define PACE_MOST    10
 
@@ -164,6 +166,28 @@ static bool read_latency(const char *text, struct sweep_value *value)
 	       (number_time(text, &value->number) && value->number <= LATENCY_MOST);
 }
 
+/* "latency=30ms,rate=3500": the rate may be left out. */
+static bool read_bucket(const char *text, struct sweep_value *value)
+{
+	static const char latency[] = "latency=", rate[] = "rate=";
+	char word[32];
+
+	value->rate = NAN;
+	if (strncmp(text, latency, strlen(latency)) != 0)
+		return false;
+	text += strlen(latency);
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ","), text);
+	if (!number_time(word, &value->number) || value->number > LATENCY_MOST)
+		return false;
+	text += strcspn(text, ",");
+	if (*text == '\0')
+		return true;
+	text++;
+	return strncmp(text, rate, strlen(rate)) == 0 &&
+	       number_real(text + strlen(rate), &value->rate) &&
+	       value->rate >= RATE_LEAST && value->rate <= RATE_MOST;
+}
+
 static bool sweep_read_part(const char *text, struct sweep_value *value)
 {
 	size_t length = strlen(text);
@@ -299,6 +323,10 @@ static const struct key keys[SWEEP_KEYS] = {
 			     "bytes/s such as 500M, or none", 0},
 	[SWEEP_LATENCY] = {read_latency, spread_evenly,
 			   "a time up to 1h such as 5ms, or none", 0},
+	[SWEEP_BUCKET] = {read_bucket, NULL,
+			  "latency=TIME or latency=TIME,rate=REQUESTS a second such as "
+			  "latency=30ms,rate=3500",
+			  0},
 	[SWEEP_DEPTH] = COUNT(LIMIT_FETCH_DEPTH),
 	[SWEEP_JOBS] = {read_jobs, spread_jobs,
 			LIMIT_RANGE(LIMIT_JOBS) ", or the speeds 0.1x to 10x of up to "
@@ -351,6 +379,22 @@ static int sweep_refuse(int which, const char *values, struct error *err)
 			 key->spread != NULL ? " or range" : "", values);
 }
 
+/* The next item of a list, as strsep(); a bucket's rate belongs to the latency before. */
+static char *sweep_next_item(int which, char **rest)
+{
+	char *item = *rest, *end;
+
+	if (item == NULL)
+		return NULL;
+	end = strchr(item, ',');
+	if (end != NULL && which == SWEEP_BUCKET && strncmp(end, ",rate=", 6) == 0)
+		end = strchr(end + 1, ',');
+	if (end != NULL)
+		*end++ = '\0';
+	*rest = end;
+	return item;
+}
+
 static int set_values(struct sweep *sweep, int which, const char *text,
 		      struct error *err)
 {
@@ -360,7 +404,7 @@ static int set_values(struct sweep *sweep, int which, const char *text,
 
 	if (copy == NULL)
 		return error_sys(err, ENOMEM, "reading %s", sweep_names[which]);
-	while (result == 0 && (item = strsep(&rest, ",")) != NULL)
+	while (result == 0 && (item = sweep_next_item(which, &rest)) != NULL)
 		if (!read_item(&keys[which], item, &values))
 			result = values.count == SWEEP_VALUES
 					 ? error_set(err, EINVAL,

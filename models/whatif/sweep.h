@@ -11,6 +11,7 @@
  *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
  *	storage-latency   5ms, or none              5 values, evenly
+ *	storage-bucket    latency=30ms, latency=30ms,rate=3500    without ranges
  *	fetch-depth                                 by 1 up to 16 values, else doubling
  *	jobs              4; or their speeds: 1x+0.5x    by 1 up to 16 values, else ..
  *	share             yes, no
@@ -38,6 +39,7 @@ struct error;
 	X(BATCH, "batch") \
 	X(BANDWIDTH, "storage-bandwidth") \
 	X(LATENCY, "storage-latency") \
+	X(BUCKET, "storage-bucket") \
 	X(DEPTH, "fetch-depth") \
 	X(JOBS, "jobs") \
 	X(SHARE, "share") \
@@ -55,6 +57,7 @@ enum { SWEEP_VALUES = 128, SWEEP_CHANGES = 4096, SWEEP_NAME = 48 };
 struct sweep_value {
 	double number; /* in the unit of the key: share, bytes, bytes/s, s, policy */
 	bool bytes;    /* of a cache: number is bytes */
+	double rate;   /* of a bucket: requests/s; NAN: no limit */
 	double job_speed[PROFILE_SPEEDS]; /* of jobs: as in a change */
 	char name[SWEEP_NAME];            /* of a part */
 };

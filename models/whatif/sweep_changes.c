@@ -48,6 +48,7 @@ static int set_member(struct profile_change *change, int which,
 		[SWEEP_SPEED] = &change->gpu_speed,
 		[SWEEP_BANDWIDTH] = &change->storage_bandwidth,
 		[SWEEP_LATENCY] = &change->storage_latency_s,
+		[SWEEP_BUCKET] = &change->bucket_latency_s,
 	};
 
 	if (which == SWEEP_WITHOUT)
@@ -56,6 +57,8 @@ static int set_member(struct profile_change *change, int which,
 		return sweep_changes_set_cache(change, value, profile, err);
 	if (which == SWEEP_POLICY)
 		change->cache_policy.id = (int)value->number;
+	if (which == SWEEP_BUCKET)
+		change->bucket_per_s = sweep_changes_kept(value->rate);
 	if (which == SWEEP_TYPE)
 		change->type.id = (int)value->number;
 	if (which == SWEEP_SHARE)

@@ -120,6 +120,9 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			.stale = profile_fill_total(trace, TRACE_disk_stale),
 			.full = profile_fill_total(trace, TRACE_disk_full),
 		};
+		profile->disk_cache.hit_s =
+			1e-9 * (double)profile_fill_total(trace, TRACE_disk_ns) /
+			(double)profile->disk_cache.hits;
 	}
 	profile->huge_pages = loader->huge_pages;
 	if (trace->epoch_starts > 0) {

@@ -122,6 +122,25 @@ static int check_cache(const struct profile_change *change, struct error *err)
 	return 0;
 }
 
+/* What has no emulation here, or would undo what others rely on. */
+static int check_storage(const struct profile *profile,
+			 const struct profile_change *change, struct error *err)
+{
+	bool cache = !isnan(change->cache_share) ||
+		     profile_word_known(&change->cache_policy);
+
+	if (!isnan(change->bucket_per_s))
+		return error_set(err, ENOTSUP,
+				 "a bucket's rate can't be tried: nothing here refuses "
+				 "requests as it does");
+	if (cache && profile->disk_cache.hits != UNKNOWN)
+		return error_set(
+			err, ENOTSUP,
+			"another cache on disk can't be tried: that would empty "
+			"the one there is. Run it with another --cache-dir");
+	return 0;
+}
+
 static int check_recipe(const struct profile *profile,
 			const struct profile_change *change, struct error *err)
 {
@@ -209,6 +228,8 @@ static int apply_check(const struct profile *profile,
 	if (result == 0)
 		result = check_cache(change, err);
 	if (result == 0)
+		result = check_storage(profile, change, err);
+	if (result == 0)
 		result = check_recipe(profile, change, err);
 	if (result == 0)
 		result = apply_check_jobs(profile, change, err);
@@ -276,10 +297,15 @@ static void apply_put_workers(FILE *to, unsigned workers)
 		fprintf(to, ",workers=%u", workers);
 }
 
+/* A bucket is emulated by its latency, and ends what was emulated in the run. */
 static void apply_put_storage(FILE *to, const struct profile_change *change)
 {
 	if (!isnan(change->storage_bandwidth))
 		fprintf(to, ",storage_bandwidth=%.0f", change->storage_bandwidth);
+	else if (profile_change_has_bucket(change))
+		fputs(",storage_bandwidth=0", to);
+	if (profile_change_has_bucket(change))
+		fprintf(to, ",storage_latency=%.9gs", change->bucket_latency_s);
 	if (!isnan(change->storage_latency_s))
 		fprintf(to, ",storage_latency=%.9gs", change->storage_latency_s);
 }

@@ -80,6 +80,11 @@ static void whatif_words_add_storage(struct words *words,
 	else if (isfinite(change->storage_latency_s))
 		whatif_words_add(words, "storage latency %s",
 				 format_seconds(number, change->storage_latency_s));
+	if (profile_change_has_bucket(change))
+		whatif_words_add(words, "a bucket of %s",
+				 format_seconds(number, change->bucket_latency_s));
+	if (isfinite(change->bucket_per_s))
+		whatif_words_add(words, "%.4g requests/s", change->bucket_per_s);
 	if (change->fetch_depth > 0)
 		whatif_words_add(words, "%u read%s in flight", change->fetch_depth,
 				 change->fetch_depth == 1 ? "" : "s");

@@ -57,6 +57,7 @@ const struct field field_profile[] = {
 	AT("disk_cache.dropped", COUNT, disk_cache.dropped),
 	AT("disk_cache.stale", COUNT, disk_cache.stale),
 	AT("disk_cache.full", COUNT, disk_cache.full),
+	AT("disk_cache.hit_s", NUMBER, disk_cache.hit_s),
 	AT("loader.kind", LOADER, loader_kind),
 	AT("loader.handover_s", NUMBER, handover_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
@@ -272,6 +273,8 @@ static const struct field job[] = {
 		AT("change.gpu_speed", NUMBER, change.gpu_speed),                      \
 		AT("change.storage_bytes_per_s", NUMBER, change.storage_bandwidth),    \
 		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
+		AT("change.bucket_latency_s", NUMBER, change.bucket_latency_s),        \
+		AT("change.bucket_requests_per_s", NUMBER, change.bucket_per_s),       \
 		AT("change.fetch_depth", UNSIGNED, change.fetch_depth),                \
 		AT("change.jobs", UNSIGNED, change.jobs),                              \
 		AT("change.job_speeds", SPEEDS, change.job_speed),                     \

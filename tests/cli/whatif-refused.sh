@@ -19,6 +19,7 @@ try out --gpu-speed 1e9
 try out --storage-bandwidth 0
 try out --storage-latency -1ms
 try out --storage-latency ''
+try out --storage-bucket 30ms
 try out --jobs 0
 try out --jobs 1x+20x
 try out --share=maybe

@@ -1,4 +1,5 @@
 /* net_curl.c - all requests of a net: sends them, lets them rest, ends them. */
+#include "loader/base/backoff.h"
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
 #include "loader/net/curl/net_verdict.h"
@@ -13,8 +14,7 @@
 
 enum {
 	UNANSWERED = 3, /* tries of a server that never answered */
-	LONGEST_REST_S = 5,
-	SPARE = 4, /* connections kept beside those that are needed */
+	SPARE = 4,      /* connections kept beside those that are needed */
 };
 
 #define NET_EXPORT __attribute__((visibility("default")))
@@ -59,7 +59,7 @@ static void *net_curl_open(const struct net_config *config, struct error *err)
 	if (net == NULL)
 		goto no_memory;
 	net->random.state = config->seed;
-	net->rest_s = config->rest_s > 0 ? config->rest_s : 0.1;
+	net->rest_s = config->rest_s > 0 ? config->rest_s : BACKOFF_FIRST_S;
 	net->multi = made ? curl_multi_init() : NULL;
 	made = net->multi != NULL;
 	while (made && net->most < config->most)
@@ -123,13 +123,10 @@ static int net_curl_late(struct net_get *get)
 			 cause.message);
 }
 
-/* A random while from 0 to a limit that doubles with each try. */
 static uint64_t net_curl_rest(struct net_curl *net, const struct net_get *get)
 {
-	double limit = net->rest_s * exp2(fmin(get->retries, 16));
-
-	return (uint64_t)(1e9 * random_unit(&net->random) *
-			  fmin(limit, LONGEST_REST_S));
+	return (uint64_t)(1e9 * backoff_rest_s(net->rest_s, get->retries,
+					       random_unit(&net->random)));
 }
 
 static void net_curl_judge(struct net_curl *net, struct transfer *transfer)

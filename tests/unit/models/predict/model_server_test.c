@@ -103,12 +103,81 @@ static void fewer_than_were_measured_are_not_known(void **state)
 	profile_free(&profile);
 }
 
+/* From a run on whatever storage: the bucket takes its place. */
+static void a_bucket_takes_the_place_of_any_storage(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	const struct known_run run = {.compute_per_s = 1500,
+				      .prep_s = 1e-3,
+				      .cores = 2,
+				      .workers = 2,
+				      .bandwidth = 20e6,
+				      .real = 200};
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	change.bucket_latency_s = 2 * SERVER_ANSWER_S;
+	server_expect(INFINITY, &change, 100);
+	change.storage_bandwidth = 2e6;
+	server_expect(INFINITY, &change, 20);
+	change.storage_bandwidth = NAN;
+	change.bucket_per_s = 50; /* of which rests of only 4 requests leave some */
+	server_run_make(&profile, INFINITY);
+	prediction = known_run_predict(&profile, &change);
+	assert_float_equal(prediction->per_s.value, 44, 6);
+	profile_free(&profile);
+	change.bucket_per_s = NAN;
+	known_run_make(&profile, &run); /* which it was slowed by */
+	change.bucket_latency_s = (double)profile.fetch_depth / 100;
+	prediction = known_run_predict(&profile, &change);
+	assert_float_equal(prediction->per_s.value, 100, 3);
+	assert_float_equal(prediction->traffic.reads, (double)profile.dataset_samples,
+			   .5);
+	profile_free(&profile);
+}
+
+static const struct profile_prediction *with_disk(struct profile *profile, double hit_s,
+						  double share)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	server_run_make(profile, INFINITY);
+	profile->disk_cache.hits = isnan(hit_s) ? 0 : 500;
+	profile->disk_cache.hit_s = hit_s;
+	change.cache_share = share;
+	return known_run_predict(profile, &change);
+}
+
+/* A hit takes what it took in the run; where there was none, nothing, or what a miss does. */
+static void another_size_of_a_cache_on_disk_is_predicted(void **state)
+{
+	const struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	prediction = with_disk(&profile, SERVER_ANSWER_S / 4, .5);
+	assert_float_equal(prediction->per_s.value, 200 / (.5 + .5 / 4), 12);
+	assert_float_equal(prediction->hit_ratio, .5, .01);
+	assert_float_equal(prediction->traffic.reads,
+			   .5 * (double)profile.dataset_samples,
+			   .01 * (double)profile.dataset_samples);
+	profile_free(&profile);
+	prediction = with_disk(&profile, NAN, .5);
+	assert_true(isnan(prediction->per_s.value));
+	assert_float_equal(prediction->per_s.low, 200, 20);
+	assert_float_equal(prediction->per_s.high, 400, 40);
+	profile_free(&profile);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_in_flight_follow_littles_law),
 		cmocka_unit_test(and_give_no_more_than_servers_do),
 		cmocka_unit_test(changes_of_other_parts_are_predicted_too),
+		cmocka_unit_test(a_bucket_takes_the_place_of_any_storage),
+		cmocka_unit_test(another_size_of_a_cache_on_disk_is_predicted),
 		cmocka_unit_test(fewer_than_were_measured_are_not_known),
 	};
 

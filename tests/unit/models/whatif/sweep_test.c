@@ -78,6 +78,8 @@ static void a_value_a_list_or_a_range(void **state)
 	ASSERT_VALUES("gpu-speed", "0.5", .5);
 	ASSERT_VALUES("storage-bandwidth", "none,500M,1G/s", 0, 5e8, 1e9);
 	ASSERT_VALUES("storage-latency", "none,5ms", 0, .005);
+	ASSERT_VALUES("storage-bucket", "latency=5ms,latency=30ms,rate=3500", .005,
+		      .03);
 	ASSERT_VALUES("fetch-depth", "4,8..10", 4, 8, 9, 10);
 	ASSERT_VALUES("cache-policy", "minio,lru", 2, 3);
 }
@@ -101,6 +103,12 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 {
 	static const char *const pairs[] = {
 		"cores=0",
+		"storage-bucket=30ms",
+		"storage-bucket=rate=3500",
+		"storage-bucket=latency=30ms,rate=0",
+		"storage-bucket=latency=30ms,rate=x",
+		"storage-bucket=latency=30ms,rate=1,rate=2",
+		"storage-bucket=latency=1ms..latency=2ms",
 		"without=",
 		"without=Crop,",
 		"without=a..b",

@@ -114,6 +114,25 @@ static void smaller_pictures_leave_the_cache_its_memory(void **state)
 	assert_true(options.cache_share == .5);
 }
 
+static void a_bucket_is_emulated_by_its_latency_alone(void **state)
+{
+	(void)state;
+	change.bucket_latency_s = .03;
+	assert_applied();
+	assert_true(options.storage_latency == .03 && options.storage_bandwidth == 0);
+	change.bucket_per_s = 3500;
+	assert_refused("a bucket's rate can't be tried");
+}
+
+static void a_cache_on_disk_stays_as_it_is(void **state)
+{
+	(void)state;
+	profile.disk_cache.hits = 7;
+	assert_applied();
+	change.cache_share = .2;
+	assert_refused("that would empty the one there is");
+}
+
 static void only_folders_of_pictures_can_be_made_smaller(void **state)
 {
 	(void)state;
@@ -356,6 +375,10 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(
 			smaller_pictures_leave_the_cache_its_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_bucket_is_emulated_by_its_latency_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_cache_on_disk_stays_as_it_is, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(
 			only_folders_of_pictures_can_be_made_smaller, setup, teardown),
 		cmocka_unit_test_setup_teardown(

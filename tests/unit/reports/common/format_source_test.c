@@ -27,7 +27,8 @@ static int begin(void **state)
 	(void)state;
 	profile = (struct profile){
 		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, NAN},
-		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
+		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
+			       NAN},
 	};
 	return 0;
 }
