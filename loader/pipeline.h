@@ -53,6 +53,7 @@ struct plan;
 struct prep;
 struct source;
 struct throttle;
+struct trace;
 struct trace_process;
 
 /* A point of the stream: the next position of a pass, and up to which position of it
@@ -74,7 +75,9 @@ struct pipeline_parts {
 	uint32_t slots;                /* of the sink; RING_SLOTS at the most */
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
-	size_t device_bytes;           /* copied to a device of a sample; 0: none are */
+	struct trace *bound; /* the session that says how many objects may be asked for
+			      * (most_gets); NULL: any number */
+	size_t device_bytes; /* copied to a device of a sample; 0: none are */
 
 	/* Is called for each sample that is skipped, with the lock held; or NULL. */
 	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);
@@ -119,6 +122,9 @@ enum { PIPELINE_PROBES = 512 };
 
 /* Starts the threads; no turn is on. */
 struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error *err);
+
+/* Whoever opened it is not driven: it may ask for any number of objects. */
+void pipeline_unbind(struct pipeline *p);
 void pipeline_close(struct pipeline *pipeline);
 
 const struct fetch *pipeline_fetch(const struct pipeline *pipeline);

@@ -22,6 +22,7 @@ const char *const profile_kinds[TRACE_KINDS + 1] = {
 const char *const profile_statuses[STATUSES + 1] = {
 	[STATUS_COMPLETE] = "complete",
 	[STATUS_BUDGET] = "budget",
+	[STATUS_REQUESTS] = "requests",
 	[STATUS_STEPS] = "steps",
 	[STATUS_VOID] = "void",
 	[STATUS_INTERRUPTED] = "interrupted",
@@ -116,7 +117,8 @@ void profile_init(struct profile *profile)
 		.budget_needed_s = NAN,
 		.target_status = -1,
 		.loaders = UNKNOWN,
-		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, NAN},
+		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, UNKNOWN, UNKNOWN,
+			     NAN},
 		.shuffle_run = UNKNOWN,
 		.shuffle_window = UNKNOWN,
 		.shuffle_design_effect = NAN,

@@ -57,6 +57,7 @@ struct profile_word {
 enum profile_status {
 	STATUS_COMPLETE,
 	STATUS_BUDGET,
+	STATUS_REQUESTS,
 	STATUS_STEPS,
 	STATUS_VOID,
 	STATUS_INTERRUPTED,
@@ -395,6 +396,10 @@ struct profile {
 		uint64_t gets, retries, listing;
 		double listing_age_s;
 		uint64_t bytes;
+		uint64_t
+			most; /* objects that it might ask for; UNKNOWN, too: any number */
+		uint64_t
+			needed; /* for the precision, about; UNKNOWN, too: it was reached */
 		double cost; /* in profile.currency; NAN, too: no prices were given */
 	} requests;
 	/* Of a cache on local disk, in all windows: samples it had, and that were written to

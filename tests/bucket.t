@@ -2,7 +2,7 @@
 """Training from a bucket and from a web server: the samples and labels of the same tree on
 disk, requests that are counted at the server, every way in which a server can fail, and
 shares that follow from its latency. Speaks TAP. SLEEPS most of the time. SOAK=1: 100 seeded
-faulty servers instead of 2, shares within two points."""
+faulty servers instead of 2, shares within two points, and what-ifs that are tried."""
 
 import json
 import os
@@ -206,7 +206,7 @@ def check_expires(scratch, folder):
         tap.ok(got is None and one_line(said, "the session token has expired", "ExpiredToken"),
                "a token that expires in the middle ends the loader", said)
     with Bucket(scratch, folder, expire_after=10 * COUNT, **SIGNED) as server:
-        done = server.run(DSA, "run", "-q", "-o", "expired", "--budget", "60s",
+        done = server.run(DSA, "run", "-q", "-o", "expired", "--budget", "60s", "--max-requests", "100000",
                           "--on-error", "skip", "--", TRAIN, "--dataset", "s3://bucket/",
                           "--size", "32", variables=KEYS)
         tap.ok(done.returncode == 3 and "ExpiredToken" in done.stderr,
@@ -332,6 +332,7 @@ def check_truth(scratch, folder):
     """Four requests in flight of 16 ms each: 250 samples a second, of 1,000 that are wanted."""
     with Bucket(scratch, folder, latency="16ms") as server:
         done = server.run(DSA, "run", "-q", "-o", "truth", "--budget", "150s" if SOAK else "4s",
+                          "--max-requests", "1000000",
                           "--batch", "8", "--fetch-depth", "4", "--", TRAIN, "--dataset",
                           "s3://bucket/", "--size", "32", "--emulate-gpu", "1000")
         with open(scratch.at("truth/run.json"), encoding="utf-8") as file:
@@ -349,6 +350,66 @@ def check_truth(scratch, folder):
                result["configuration"]["cache"] == "none",
                "the result counts the requests, those under way at the end, too",
                result["requests"], served)
+
+
+def check_bound(scratch, folder):
+    """No more objects are asked for than allowed, which the server counts; what that costs."""
+    with open(scratch.at("prices.ini"), "w", encoding="ascii") as file:
+        file.write("currency = USD\nrequest = 0.001\nlisting = 0.5\negress_gb = 100\n")
+    for most, status in ((10, 3), (COUNT, 3), (500, 0)):
+        with Bucket(scratch, folder, latency="4ms") as server:
+            done = server.run(DSA, "run", "-o", f"bound-{most}", "--prices", "prices.ini",
+                              "--budget", "4s",
+                              *(["--max-requests", str(most)] if most != COUNT else []),
+                              "--batch", "4", "--fetch-depth", "4", "--", TRAIN, "--dataset",
+                              "s3://bucket/", "--size", "32", "--emulate-gpu", "400")
+            server.stop()
+            with open(scratch.at(f"bound-{most}/run.json"), encoding="utf-8") as file:
+                result = json.load(file)
+            told, gets = result["requests"], len(server.gets())
+            tap.ok(done.returncode == status and gets <= most and gets - 4 <= told["gets"] <= gets
+                   and result["run"]["status"] == "requests" and told["most"] == most and
+                   f"asks for {most} objects at most" in done.stderr,
+                   f"{most} objects at most", gets, done.returncode, told, result["run"],
+                   done.stderr)
+            tap.ok(abs(told["cost"] - (.001 * told["gets"] + .5 + told["bytes"] * 1e-7)) < 1e-6 and
+                   f"{most} requests" in done.stdout + done.stderr,
+                   "and what they cost is told", told, done.stdout, done.stderr)
+
+
+def verified(server, *change):
+    """Of a change that is predicted, then really run: (what was told, what came of it)."""
+    done = server.run(DSA, "whatif", "whatif", *change, "--verify", "--budget", "15s", "--json")
+    tap.ok(done.returncode == 0, f"{' '.join(change)} is tried", done.stderr)
+    result = json.loads(done.stdout)
+    return result, result["verifications"][-1]
+
+
+def check_whatif(scratch):
+    """The least requests in flight, and the least cache, without a fetch stall: and with them
+    there is none. 8 of 55 ms each give 145 samples a second, of 400 that are wanted."""
+    folder = scratch.images("many", 400, "6K")
+    with Bucket(scratch, folder, latency="55ms") as server:
+        done = server.run(DSA, "run", "-q", "-o", "whatif", "--budget", "30s", "--max-requests",
+                          "1000000", "--batch", "8", "--fetch-depth", "8", "--", TRAIN,
+                          "--dataset", "s3://bucket/", "--size", "32", "--emulate-gpu", "400")
+        tap.ok(done.returncode == 0, "a run to predict from", done.stderr)
+        told = json.loads(server.run(DSA, "whatif", "whatif", "--json").stdout)
+        least = {key: one["change"][key] for one in told["predictions"]
+                 for key in ("fetch_depth", "cache_share")
+                 if "least without a fetch stall" in one.get("advice", "")
+                 and key in one["change"]}
+        tap.ok(set(least) == {"fetch_depth", "cache_share"} and 22 <= least["fetch_depth"] <= 40,
+               "the least of both is told", least, *told["predictions"])
+        for change, stalls in ((("--fetch-depth", "14"), True),
+                               (("--fetch-depth", str(least["fetch_depth"])), False),
+                               (("--cache", f"{100 * least['cache_share']:g}%"), False)):
+            result, one = verified(server, *change)
+            free = result["rates"]["cached_per_s"]["low"]
+            tap.ok(abs(one["error"]) <= .08 and
+                   (one["measured_per_s"]["high"] < .9 * free) == stalls and
+                   (stalls or one["measured_per_s"]["high"] >= .98 * free),
+                   f"{' '.join(change)}: {one['error']:+.3f} off", one, free)
 
 
 def main():
@@ -372,6 +433,9 @@ def main():
         check_whole(scratch, folder)
         check_doctor(scratch, folder)
         check_truth(scratch, folder)
+        check_bound(scratch, folder)
+        if SOAK:
+            check_whatif(scratch)
     tap.done()
 
 

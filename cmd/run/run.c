@@ -8,17 +8,21 @@
 #include "cmd/run/run_end.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/number.h"
 #include "loader/base/text/shell_word.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
+#include "reports/common/format.h"
 #include "reports/terminal/terminal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define REQUESTS_MOST 1000000000000
 
 struct run {
 	struct settings settings;
@@ -53,6 +57,13 @@ static void run_add_job(struct argp_state *state, void *options, const char *arg
 	if (run->jobs[run->job_count] == NULL)
 		argument_error(state, "--job='%s': %s", arg, err.message);
 	run->job_count++;
+}
+
+static void run_set_requests(struct argp_state *state, void *member, const char *arg)
+{
+	if (!number_whole(arg, REQUESTS_MOST, member) || *(uint64_t *)member == 0)
+		argument_error(state, "--max-requests is a number from 1, not '%s'",
+			       arg);
 }
 
 /* What can't go together; where nothing is switched, the protocol does not matter. */
@@ -122,6 +133,8 @@ static const struct argument arguments[] = {
 	 "interleaved)"},
 	{"observe", 0, NULL, TO(FLAG, end.observed),
 	 "Change nothing, only watch the whole training"},
+	{"max-requests", 0, "N", ARGUMENT_BY(run, measure.most_gets, run_set_requests),
+	 "Ask servers for N objects at most (default: as many as one epoch)"},
 	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
 	 "Give up when no batch is asked for within TIME (default 60s)"},
 	{"grace", 0, "TIME", TO(TIME, measure.grace_s),
@@ -163,6 +176,26 @@ static void run_started(void *context)
 	fputs("dsa: measuring: data is repeated and ends early. Discard this model,\n"
 	      "dsa: and keep its checkpoints apart (--observe trains as usual)\n",
 	      stderr);
+}
+
+/* Before any window: what they may cost. */
+static void run_bounded(void *context, uint64_t gets, double bytes)
+{
+	const struct run *run = context;
+	char count[FORMAT_SIZE], size[FORMAT_SIZE], cost[FORMAT_SIZE];
+	const struct profile_requests most = {.gets = gets, .bytes = (uint64_t)bytes};
+	double price =
+		run->end.prices == NULL ? NAN : cost_requests(&run->end.list, &most);
+
+	if (run->end.trials.quiet)
+		return;
+	fprintf(stderr,
+		"dsa: measuring asks for %s objects at most, about %s (--max-requests)",
+		format_count(count, gets), format_bytes(size, bytes));
+	if (isfinite(price))
+		fprintf(stderr, ": up to %s %s", format_cost(cost, price),
+			run->end.list.currency);
+	fputs("\n", stderr);
 }
 
 static void run_unmeasured(void *context, const char *why)
@@ -238,6 +271,9 @@ static void run_prepare(struct run *run)
 	config->context = run;
 	config->started = run_started;
 	config->unmeasured = run_unmeasured;
+	config->bounded = run_bounded;
+	if (run->end.observed)
+		config->most_gets = 0; /* the training is as it is */
 	config->startup.injection = &run->injection;
 	config->startup.ends_data = run->ends_data != 0;
 	config->startup.overwrites = run->overwrites != 0;
@@ -273,6 +309,7 @@ static int run_main(const struct command *self, int argc, char **argv)
 	struct run run = {
 		.measure = {.budget_s = 60,
 			    .precision = .01,
+			    .most_gets = TRACE_ONE_EPOCH,
 			    .timeout_s = 60,
 			    .grace_s = 10},
 		.end = {.output = "dsa-out",

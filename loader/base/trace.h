@@ -49,7 +49,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 11
+#define TRACE_VERSION 12
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -473,6 +473,11 @@ struct trace {
 	/* dsa, before there is a driver: where the data ends. */
 	uint32_t until_once;    /* 1: with what the data set has, if that is less */
 	uint64_t until_samples; /* with the batch that reaches so many; 0: it goes on */
+	/* dsa, too: objects that the driver may ask servers for, TRACE_ONE_EPOCH: as many as
+	 * its data set has samples; 0: any number. And from the loader, when it wants more
+	 * and asks for none. */
+	uint64_t most_gets;
+	_Atomic uint32_t gets_spent;
 
 	struct trace_loader loader;
 	char about[TRACE_ABOUT]; /* dsa: JSON object, ends with 0 */
@@ -505,6 +510,16 @@ struct trace {
 	char cupti_about[TRACE_WHY];   /* its version, or why there are no records */
 	_Atomic uint64_t read_records; /* of work, which the spans are made of */
 };
+
+#define TRACE_ONE_EPOCH UINT64_MAX
+
+/* Objects that may be asked for, of a data set of so many samples; UINT64_MAX: any number. */
+static inline uint64_t trace_most_gets(const struct trace *trace, uint64_t samples)
+{
+	if (trace->most_gets == 0)
+		return UINT64_MAX;
+	return trace->most_gets == TRACE_ONE_EPOCH ? samples : trace->most_gets;
+}
 
 /* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */
 static inline uint64_t trace_end(const struct trace *trace)

@@ -115,6 +115,7 @@ static int local_open_pipeline(struct local *local, struct error *err)
 		.slots = local->shape.slots,
 		.throttle = local->parts.throttle,
 		.process = local->config.process,
+		.bound = local->config.undriven ? NULL : local->config.trace,
 		.device_bytes = local->gpu != NULL
 					? gpu_facts(local->gpu).copied_per_sample
 					: 0,
@@ -161,9 +162,12 @@ static int local_start_driving(struct local *local, struct error *err)
 		.shape = &local->shape,
 		.gpu = local->gpu,
 	};
+	int result = windows_open(&parts, &local->windows, err);
 
 	local->asked = true;
-	return windows_open(&parts, &local->windows, err);
+	if (local->windows == NULL)
+		pipeline_unbind(local->pipeline);
+	return result;
 }
 
 /* Waits for the next batch of the loader's own ring: 1, 0 at the end, -errno. */

@@ -37,6 +37,26 @@ bool place_next_read(struct pipeline *p, struct fetch_job *job)
 	return true;
 }
 
+/* Within what the session allows; what comes after is never asked for. */
+static bool fetch_client_may_ask(const struct pipeline *p)
+{
+	struct trace *trace = p->parts.bound;
+
+	if (trace == NULL || !source_facts(p->parts.source)->remote ||
+	    p->gets < trace_most_gets(trace, source_count(p->parts.source)))
+		return true;
+	trace->gets_spent = 1;
+	return false;
+}
+
+void pipeline_unbind(struct pipeline *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->parts.bound = NULL;
+	pthread_cond_broadcast(&p->wanted);
+	pthread_mutex_unlock(&p->lock);
+}
+
 static bool next_job(void *context, bool wait, struct fetch_job *job)
 {
 	struct pipeline *p = context;
@@ -44,12 +64,14 @@ static bool next_job(void *context, bool wait, struct fetch_job *job)
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->closing) {
-		found = readahead_next(p, job) ||
-			(p->on && p->turn.ops->next_read(p, job));
+		found = fetch_client_may_ask(p) &&
+			(readahead_next(p, job) ||
+			 (p->on && p->turn.ops->next_read(p, job)));
 		if (found || !wait)
 			break;
 		pthread_cond_wait(&p->wanted, &p->lock);
 	}
+	p->gets += found;
 	p->kick = false; /* the engine is awake: it is calling */
 	pthread_mutex_unlock(&p->lock);
 	return found;
@@ -141,6 +163,10 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	pthread_mutex_lock(&p->lock);
 	if (!job->hit && source_facts(p->parts.source)->remote)
 		trace_add(p->parts.process, TRACE_wanted_gets, 1);
+	if (job->hit) {
+		p->gets--;
+		pthread_cond_signal(&p->wanted);
+	}
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
 	fetch_client_count_disk(p);
 	if (result == -EKEYREJECTED && !p->closing)
@@ -190,6 +216,8 @@ int fetch_client_start(struct pipeline *p, struct error *err)
 		.probes = fetch_client_list_last(p, last, LAST),
 	};
 
+	/* what loaders of this process asked for that closed */
+	p->gets = p->parts.process->counters[TRACE_wanted_gets];
 	p->fetch = fetch_open(&config, p->parts.source, &client, err);
 	return p->fetch != NULL ? 0 : -1;
 }

@@ -106,6 +106,7 @@ struct pipeline {
 	unsigned resting;     /* those that wait for work, of all */
 	unsigned depth;       /* its reads in flight, */
 	uint64_t opened;      /* and batches opened in it */
+	uint64_t gets;        /* objects asked for, if no cache on disk has them */
 	uint32_t in_flight;   /* places and reads that a thread works on */
 	struct error failure; /* code 0: none */
 

@@ -94,6 +94,12 @@ static void analyse_set_precision(const struct evidence *evidence,
 	profile->budget_needed_s = verdict_budget(
 		half, shares->floor + shares->disturbance, profile->precision,
 		shares->blocks, blocks_s, fmax(0, profile->budget_s - blocks_s));
+	if (profile->requests.gets != UNKNOWN && isfinite(half))
+		profile->requests.needed =
+			(uint64_t)((double)profile->requests.gets *
+				   fmax(1, pow(half / profile->precision, 2)) *
+				   fmax(1, (double)SHARES_BLOCKS_LEAST /
+						   (double)shares->blocks));
 }
 
 static int add_shares(struct evidence *evidence, struct profile *profile)

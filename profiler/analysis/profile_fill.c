@@ -108,6 +108,8 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			.listing_age_s = loader->listing_age_s,
 			.bytes = profile_fill_total(trace, TRACE_fetched_bytes) +
 				 profile_fill_total(trace, TRACE_staged_bytes),
+			.most = trace_most_gets(trace, loader->dataset_samples),
+			.needed = UNKNOWN,
 			.cost = NAN,
 		};
 	}

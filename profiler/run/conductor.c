@@ -195,6 +195,7 @@ static int conductor_add(struct conductor *conductor, struct conductor_job *give
 	job->trace->in_step = conductor->config->schedule.in_step && !observe;
 	if (observe)
 		conductor_observe(job->trace);
+	job->trace->most_gets = conductor->config->most_gets;
 	job->trace->until_once = samples == UNKNOWN;
 	job->trace->until_samples = samples == UNKNOWN ? CONDUCTOR_SAMPLES : samples;
 	return 0;

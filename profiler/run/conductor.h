@@ -48,6 +48,10 @@ struct conductor_config {
 	struct counters *counters; /* to poll, of the first job; NULL: none */
 	/* The loader that the jobs share; NULL: each job has its own. */
 	struct conductor_job *loader;
+	/* Objects that each job may ask servers for: trace.most_gets. */
+	uint64_t most_gets;
+	/* It does, of a data set of so many samples and bytes; or NULL. */
+	void (*bounded)(void *context, uint64_t gets, double bytes);
 	void (*started)(void *context); /* the programs run; or NULL */
 	void (*progress)(void *context,
 			 const struct conductor_progress *now); /* or NULL */
@@ -60,7 +64,8 @@ enum { CONDUCTOR_SAMPLES = 4096 };
 
 enum conductor_why {
 	CONDUCTOR_PRECISE,     /* everything is measured as precisely as asked */
-	CONDUCTOR_BUDGET,      /* the budget is used up */
+	CONDUCTOR_BUDGET,      /* the budget is used up; */
+	CONDUCTOR_REQUESTS,    /* or the objects that may be asked for are */
 	CONDUCTOR_STEPS,       /* all steps, or all samples, were delivered */
 	CONDUCTOR_VOID,        /* windows of a kind can't be certified */
 	CONDUCTOR_INTERRUPTED, /* dsa received a signal, or the program Ctrl-C */

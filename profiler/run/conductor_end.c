@@ -334,6 +334,24 @@ static void forgive_sleep(struct conductor *conductor)
 			conductor->jobs[i].moved += now - before;
 }
 
+/* Says how many objects all jobs may ask for, once it is known that they ask servers. */
+static void tell_bound(struct conductor *conductor, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	unsigned askers = conductor->loader != NULL ? 1 : conductor->count;
+	uint64_t most;
+
+	if (conductor->bounded || !trace->loader_ready)
+		return;
+	conductor->bounded = true;
+	most = trace_most_gets(trace, loader->dataset_samples);
+	if (conductor->config->bounded != NULL && loader->remote && most != UINT64_MAX)
+		conductor->config->bounded(conductor->config->context, askers * most,
+					   (double)askers * (double)most *
+						   (double)loader->dataset_bytes /
+						   (double)loader->dataset_samples);
+}
+
 void conductor_check(struct conductor *conductor)
 {
 	const struct conductor_config *config = conductor->config;
@@ -344,7 +362,12 @@ void conductor_check(struct conductor *conductor)
 		const struct job *job = &conductor->jobs[i];
 		const struct trace *trace = job->trace;
 
-		if (!conductor_has(conductor, i) || conductor_is_loader(conductor, i))
+		if (!conductor_has(conductor, i))
+			continue;
+		tell_bound(conductor, trace);
+		if (trace->loader_ready && trace->gets_spent)
+			conductor_stop(conductor, CONDUCTOR_REQUESTS, "%s", "");
+		if (conductor_is_loader(conductor, i))
 			continue;
 		check_silence(conductor, i);
 		check_stall(conductor, i);

@@ -100,6 +100,8 @@ void conductor_extend(struct conductor *conductor)
 		conductor_stop(conductor, CONDUCTOR_PRECISE, "%s", "");
 	if (step == SCHEDULE_OUT)
 		conductor_spent(conductor);
+	if (step == SCHEDULE_REQUESTS)
+		conductor_stop(conductor, CONDUCTOR_REQUESTS, "%s", "");
 	if (step == SCHEDULE_VOID)
 		conductor_stop(conductor, CONDUCTOR_VOID, "%s", schedule_why(schedule));
 }

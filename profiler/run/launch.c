@@ -57,6 +57,8 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.grace_s = config->grace_s,
 		.steps = config->steps,
 		.samples = launch->samples,
+		.most_gets = launch->most_gets,
+		.bounded = config->bounded,
 		.counters = launch->counters,
 		.started = config->started,
 		.progress = config->progress,

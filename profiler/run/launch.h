@@ -28,6 +28,7 @@ struct launch {
 	/* Length of the one block of windows, whatever the budget; 0: as many blocks as
 	 * the precision takes. */
 	double block_s;
+	uint64_t most_gets;     /* the same: of each job */
 	double stall_s;         /* as in conductor_config */
 	struct preload preload; /* launch_open()'s */
 };

@@ -4,6 +4,7 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/analyse.h"
+#include "profiler/analysis/profile_fill.h"
 #include "profiler/bench/other_inputs.h"
 #include "profiler/bench/own_recipe.h"
 #include "profiler/host/counters.h"
@@ -77,6 +78,23 @@ static double measure_part(const struct measurement *m)
 		       : (1 - first) / (stage_count(&m->traces[0]->loader) - 1);
 }
 
+/* Objects that each job of the next launch may ask servers for. */
+static uint64_t measure_most_gets(const struct measurement *m)
+{
+	const struct startup *startup = &m->config->startup;
+	uint64_t most = m->config->most_gets, taken = 0;
+
+	if (most == 0 || (most == TRACE_ONE_EPOCH && m->launches == 0))
+		return most;
+	if (most == TRACE_ONE_EPOCH)
+		most = m->traces[0]->loader.dataset_samples;
+	else if (!startup->share)
+		most /= launch_jobs(m->config);
+	for (unsigned i = 0; i < m->launches; i++)
+		taken += profile_fill_total(m->traces[i], TRACE_wanted_gets);
+	return most > taken ? most - taken : 1;
+}
+
 /* One launch with a session of its own for each job. */
 static int measure_launch(struct measurement *m, int only, struct error *err)
 {
@@ -94,6 +112,7 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 		.only = only,
 		.budget_s = config->budget_s * measure_part(m),
 		.observe = config->protocol == MEASURE_OBSERVE,
+		.most_gets = measure_most_gets(m),
 	};
 	result = measure_open_sessions(m, err);
 	return result < 0 ? result : launch_run(&m->launch, m->jobs, &m->end, err);

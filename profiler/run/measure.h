@@ -48,6 +48,12 @@ struct measure_config {
 	double budget_s, precision;
 	double timeout_s, grace_s;
 	uint64_t seed, steps;
+	/* Objects that all launches and jobs together may ask servers for, retries and
+	 * listings apart; TRACE_ONE_EPOCH: as many as the data set has samples; 0: any
+	 * number. */
+	uint64_t most_gets;
+	/* The first launch does ask servers: for so many at most, of these bytes; or NULL. */
+	void (*bounded)(void *context, uint64_t gets, double bytes);
 	void (*started)(void *context); /* each launch; NULL: nobody is told */
 	void (*progress)(void *context, const struct conductor_progress *now);
 	/* A program goes on without dsa; NULL, or of several at once: it is ended. */

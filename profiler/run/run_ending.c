@@ -172,6 +172,7 @@ int run_ending_set(const struct run_ending *ending, struct profile *profile)
 	static const enum profile_status statuses[] = {
 		[CONDUCTOR_PRECISE] = STATUS_COMPLETE,
 		[CONDUCTOR_BUDGET] = STATUS_BUDGET,
+		[CONDUCTOR_REQUESTS] = STATUS_REQUESTS,
 		[CONDUCTOR_STEPS] = STATUS_STEPS,
 		[CONDUCTOR_VOID] = STATUS_VOID,
 		[CONDUCTOR_INTERRUPTED] = STATUS_INTERRUPTED,

@@ -33,6 +33,7 @@ static int short_run_judge(const struct attempt *attempt, struct error *err)
 	case CONDUCTOR_STEPS:
 		return 0;
 	case CONDUCTOR_BUDGET: /* there is none to be over */
+	case CONDUCTOR_REQUESTS:
 		return error_sys(err, ENOMEM, "planning the windows");
 	case CONDUCTOR_VOID:
 		return error_set(err, ENODATA,

@@ -74,6 +74,7 @@ static void schedule_see(struct schedule *schedule, const struct trace *trace,
 
 	window_measure(trace, index, window);
 	window_cost_learn(&schedule->pace, window);
+	request_budget_learn(&schedule->requests, &trace->loader, raw);
 	if (is_extra(raw))
 		schedule->extras.spent_s +=
 			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
@@ -295,35 +296,96 @@ static enum schedule_step schedule_decide(struct schedule *schedule,
 				schedule_choose(schedule, trace, left_s, ask));
 }
 
-/* What windows take that were asked for and are not done. */
-static double pending_s(const struct schedule *schedule, const struct trace *trace)
+/* What a window that is asked for takes. */
+static double schedule_takes_s(const struct schedule *schedule,
+			       const struct trace *trace,
+			       const struct trace_window *ask)
+{
+	double step = window_cost_step_s(&schedule->pace, ask->kind);
+
+	if (ask->flags & TRACE_EPOCH)
+		return epochs_window_s(&trace->loader, step);
+	return window_cost_switch_s(&schedule->pace) +
+	       fmax((double)ask->length_ns * 1e-9, ask->min_steps * step);
+}
+
+/* What windows take that were asked for and are not done; *gets: objects they may want. */
+static double pending_s(const struct schedule *schedule, const struct trace *trace,
+			double *gets)
 {
 	double seconds = 0;
 
+	*gets = 0;
 	for (unsigned i = schedule->seen; i < schedule->asked; i++) {
-		const struct trace_window *raw = &trace->windows[i];
-		double step = window_cost_step_s(&schedule->pace, raw->kind);
+		double takes = schedule_takes_s(schedule, trace, &trace->windows[i]);
 
-		if (raw->flags & TRACE_EPOCH)
-			seconds += epochs_window_s(&trace->loader, step);
-		else
-			seconds += window_cost_switch_s(&schedule->pace) +
-				   fmax((double)raw->length_ns * 1e-9,
-					raw->min_steps * step);
+		seconds += takes;
+		*gets += request_budget_of(&schedule->requests, &trace->loader,
+					   &trace->windows[i], takes);
 	}
 	return seconds;
+}
+
+/* How long so many objects last, at the pace so far. */
+static double requests_s(const struct schedule *schedule, double gets, double elapsed_s)
+{
+	return schedule->requests.gets > 0
+		       ? gets * elapsed_s / (double)schedule->requests.gets
+		       : INFINITY;
+}
+
+/* Whether a window might want more objects than there are. */
+static bool wants_too_many(const struct schedule *schedule, const struct trace *trace,
+			   const struct trace_window *ask, double gets)
+{
+	double takes;
+
+	if (isinf(gets))
+		return false;
+	takes = schedule_takes_s(schedule, trace, ask);
+	return request_budget_of(&schedule->requests, &trace->loader, ask, takes) >
+	       gets;
+}
+
+/* The next window that asks for no more objects than there are: extras that would are left
+ * out, anything else is the end. */
+static enum schedule_step schedule_decide_within(struct schedule *schedule,
+						 const struct trace *trace,
+						 double left_s, double gets,
+						 struct trace_window *ask)
+{
+	enum schedule_step step = SCHEDULE_WAIT;
+	bool more = !schedule->requests_spent;
+
+	while (more) {
+		step = schedule_decide(schedule, trace, left_s, ask);
+		more = step == SCHEDULE_ASK &&
+		       wants_too_many(schedule, trace, ask, gets);
+		if (!more || is_extra(ask))
+			continue;
+		schedule->requests_spent = true;
+		more = false;
+	}
+	schedule->requests_spent |= step == SCHEDULE_OUT && schedule->requests_short;
+	if (!schedule->requests_spent)
+		return step;
+	return schedule->seen < schedule->asked ? SCHEDULE_WAIT : SCHEDULE_REQUESTS;
 }
 
 enum schedule_step schedule_next(struct schedule *schedule, const struct trace *trace,
 				 double elapsed_s, struct trace_window *ask)
 {
 	enum schedule_step step;
-	double left_s;
+	double left_s, pending_gets, gets, last_s;
 
 	if (schedule_look(schedule, trace) < 0)
 		return SCHEDULE_OUT;
-	left_s = schedule->config.budget_s - elapsed_s - pending_s(schedule, trace);
-	step = schedule_decide(schedule, trace, left_s, ask);
+	left_s = schedule->config.budget_s - elapsed_s -
+		 pending_s(schedule, trace, &pending_gets);
+	gets = request_budget_left(trace) - pending_gets;
+	last_s = requests_s(schedule, gets, elapsed_s);
+	schedule->requests_short = last_s < left_s;
+	step = schedule_decide_within(schedule, trace, fmin(left_s, last_s), gets, ask);
 	schedule->asked += step == SCHEDULE_ASK;
 	return step;
 }

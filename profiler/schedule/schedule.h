@@ -42,6 +42,7 @@ enum schedule_step {
 	SCHEDULE_WAIT, /* for windows that were asked for */
 	SCHEDULE_DONE, /* precise enough */
 	SCHEDULE_OUT,  /* the budget has no room for another block */
+	SCHEDULE_REQUESTS, /* another window might ask for more objects than trace.most_gets */
 	SCHEDULE_VOID, /* windows of a kind are void again and again: schedule_why() */
 };
 

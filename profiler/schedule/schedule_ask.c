@@ -16,9 +16,10 @@ enum {
 	EXTRAS_AT_ONCE = 2, /* after a block */
 };
 
-#define ROOM_SHARE   .95 /* of the time left is planned with */
-#define FILL_SHARE   .1  /* of the budget, to fill a cache */
-#define FASTEST_FILL 8e9 /* bytes/s: what can't be read at that is not tried */
+#define ROOM_SHARE    .95 /* of the time left is planned with */
+#define FILL_SHARE    .1  /* of the budget, to fill a cache */
+#define FILL_REQUESTS .5  /* of the objects that may be asked for, for the same */
+#define FASTEST_FILL  8e9 /* bytes/s: what can't be read at that is not tried */
 
 /* Of a curve window: */
 #define LONGEST_S  1.
@@ -348,6 +349,9 @@ bool schedule_wants_fill(const struct schedule *schedule, const struct trace *tr
 		fmin((double)loader->cache_capacity, (double)loader->dataset_bytes);
 
 	if (schedule->config.only >= 0 && schedule->config.only != TRACE_REAL)
+		return false;
+	if (bytes * (double)loader->dataset_samples >
+	    FILL_REQUESTS * request_budget_left(trace) * (double)loader->dataset_bytes)
 		return false;
 	return loader->cache_capacity > 0 && bytes < fill_s(schedule) * FASTEST_FILL &&
 	       (strcmp(loader->cache, "minio") == 0 ||

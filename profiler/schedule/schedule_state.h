@@ -10,6 +10,7 @@
 #define DSA_SCHEDULE_STATE_H
 
 #include "profiler/schedule/block_order.h"
+#include "profiler/schedule/request_budget.h"
 #include "profiler/schedule/schedule.h"
 #include "profiler/schedule/window_cost.h"
 
@@ -65,6 +66,9 @@ struct schedule {
 	unsigned seen;          /* windows that ended: those before windows[seen] */
 	unsigned asked;
 	struct window_cost pace;
+	struct request_budget requests;
+	bool requests_short; /* they leave less time than the budget does, */
+	bool requests_spent; /* or no window that must come next */
 	struct shares shares;
 
 	struct trace_window again[SCHEDULE_AGAINS]; /* void, to be asked again */

@@ -49,6 +49,8 @@ static void format_ending_plainly(FILE *out, const struct profile *profile)
 {
 	static const char *const words[STATUSES] = {
 		[STATUS_BUDGET] = "the budget was spent",
+		[STATUS_REQUESTS] =
+			"the requests that --max-requests allows are used up",
 		[STATUS_STEPS] = "all the steps asked for were taken",
 		[STATUS_VOID] = "too few measurements could be verified",
 		[STATUS_INTERRUPTED] = "you interrupted it",
@@ -59,8 +61,12 @@ static void format_ending_plainly(FILE *out, const struct profile *profile)
 		[STATUS_DSA_DIED] = "dsa ended before the run did",
 	};
 	int status = profile->status.id;
+	char count[FORMAT_SIZE];
 
-	if (status == STATUS_BUDGET && isfinite(profile->budget_s))
+	if (status == STATUS_REQUESTS && profile->requests.most != UNKNOWN)
+		fprintf(out, "the %s requests that it might make are used up",
+			format_count(count, profile->requests.most));
+	else if (status == STATUS_BUDGET && isfinite(profile->budget_s))
 		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
 	else if (status >= 0 && words[status] != NULL)
 		fputs(words[status], out);
@@ -77,6 +83,21 @@ static void format_ending_reason(FILE *out, const struct profile *profile)
 	if (profile->status.id == STATUS_VOID)
 		fputs(": ", out);
 	escape_plain(out, profile->status_why);
+}
+
+/* What would reach the precision, or any shares at all. */
+static void format_ending_requests(FILE *out, const struct profile *profile)
+{
+	char count[FORMAT_SIZE];
+
+	if (profile->status.id != STATUS_REQUESTS)
+		return;
+	if (!format_ending_measured(profile))
+		fputs(": raise --max-requests", out);
+	else if (profile->requests.needed != UNKNOWN)
+		fprintf(out, "; about %s would reach ±%.3g",
+			format_count(count, profile->requests.needed),
+			100 * profile->precision);
 }
 
 /* What the reason leaves open: how good the shares are, or what they would need. */
@@ -121,6 +142,7 @@ void format_ending(FILE *out, const struct profile *profile)
 	}
 	format_ending_reason(out, profile);
 	format_ending_more(out, profile);
+	format_ending_requests(out, profile);
 }
 
 void format_crash(FILE *out, const struct profile *profile)

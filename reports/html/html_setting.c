@@ -61,6 +61,13 @@ static void html_setting_data_set(const struct html *html)
 		  isfinite(profile->requests.listing_age_s)
 			  ? format_seconds(text, profile->requests.listing_age_s)
 			  : NULL);
+	html_setting_bytes(html->out, "Bytes that came", profile->requests.bytes);
+	html_setting_count(html->out, "Objects that might be asked for",
+			   profile->requests.most);
+	html_pair(html->out, "Cost of all requests",
+		  isfinite(profile->requests.cost)
+			  ? format_cost(text, profile->requests.cost)
+			  : NULL);
 	end_facts(html->out);
 }
 

@@ -50,6 +50,8 @@ const struct field field_profile[] = {
 	AT("requests.listing", COUNT, requests.listing),
 	AT("requests.listing_age_s", NUMBER, requests.listing_age_s),
 	AT("requests.bytes", COUNT, requests.bytes),
+	AT("requests.most", COUNT, requests.most),
+	AT("requests.needed", COUNT, requests.needed),
 	AT("requests.cost", NUMBER, requests.cost),
 	AT("disk_cache.hits", COUNT, disk_cache.hits),
 	AT("disk_cache.written", COUNT, disk_cache.written),

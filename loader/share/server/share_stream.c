@@ -116,6 +116,7 @@ static int share_stream_open_pipeline(struct share_stream *stream, struct error 
 		.slots = share_stream_slots(stream),
 		.throttle = stream->parts->throttle,
 		.process = stream->session->process,
+		.bound = stream->session->trace,
 		.on_skip = share_stream_skip,
 		.on_loss = share_stream_loss,
 		.context = stream,

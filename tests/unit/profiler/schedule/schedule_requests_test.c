@@ -1,0 +1,95 @@
+/* schedule_requests_test.c - windows of data that servers have, within so many objects. */
+#include "tests/lib/performer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* What the last window that was done asked for is seen at its end, and by dsa. */
+static void count_gets(struct trace *trace)
+{
+	struct trace_window *window = &trace->windows[trace->window_now - 1];
+	uint64_t fetched = window->end.counters[TRACE_fetched_samples] -
+			   window->begin.counters[TRACE_fetched_samples];
+
+	trace->processes[0].counters[TRACE_wanted_gets] += fetched + window->staged;
+	window->end.counters[TRACE_wanted_gets] =
+		trace->processes[0].counters[TRACE_wanted_gets];
+}
+
+/* Objects that the windows asked for. */
+static uint64_t run_within(uint64_t most, enum schedule_step last, unsigned *windows)
+{
+	struct performer performer = performer_new(&performer_usual);
+	struct trace *trace = performer.trace;
+	enum schedule_step step;
+	struct trace_window ask;
+	uint64_t gets;
+
+	trace->loader.remote = 1;
+	trace->most_gets = most;
+	do {
+		step = schedule_next(performer.schedule, trace,
+				     performer_elapsed(&performer), &ask);
+		if (step == SCHEDULE_ASK) {
+			trace->windows[trace->window_count++] = ask;
+		} else if (step == SCHEDULE_WAIT) {
+			performer_do(&performer);
+			count_gets(trace);
+		}
+	} while (step == SCHEDULE_ASK || step == SCHEDULE_WAIT);
+	assert_int_equal(step, last);
+	gets = trace->processes[0].counters[TRACE_wanted_gets];
+	*windows = trace->window_now;
+	performer_free(&performer);
+	return gets;
+}
+
+static void no_window_asks_for_more_than_there_are(void **state)
+{
+	unsigned windows = 0, before = 0;
+
+	(void)state;
+	for (uint64_t most = 4000; most <= 16000; most *= 2) {
+		assert_in_range(run_within(most, SCHEDULE_REQUESTS, &windows), 1, most);
+		assert_true(windows > before);
+		before = windows;
+	}
+}
+
+static void enough_of_them_bound_nothing(void **state)
+{
+	unsigned windows, free;
+	uint64_t gets;
+
+	(void)state;
+	gets = run_within(0, SCHEDULE_DONE, &free);
+	assert_int_equal(run_within(10 * gets, SCHEDULE_DONE, &windows), gets);
+	assert_int_equal(windows, free);
+}
+
+/* 1,000 samples: the warm-up alone may take as many. */
+static void one_epoch_is_as_many_as_the_data_has(void **state)
+{
+	unsigned windows;
+
+	(void)state;
+	run_within(TRACE_ONE_EPOCH, SCHEDULE_REQUESTS, &windows);
+	assert_in_range(windows, 1, 4);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_window_asks_for_more_than_there_are),
+		cmocka_unit_test(enough_of_them_bound_nothing),
+		cmocka_unit_test(one_epoch_is_as_many_as_the_data_has),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("schedule_requests", tests, NULL, NULL);
+}
