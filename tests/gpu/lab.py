@@ -71,6 +71,15 @@ def signal_group(group, number):
         pass
 
 
+class Program(subprocess.Popen):
+    """Is ended where nobody waited for it."""
+
+    def __exit__(self, *what):
+        if self.poll() is None:
+            signal_group(self.pid, signal.SIGKILL)
+        return super().__exit__(*what)
+
+
 class Lab:
     """A folder for what commands write, and a list of checks."""
 
@@ -94,35 +103,46 @@ class Lab:
 
     # ---- commands ----
 
+    def begin(self, *command, **variables):
+        command = [str(word) for word in command]
+        self.log.write(f"\n$ {shlex.join(command)}\n")
+        return Program(command, cwd=self.folder, env={**self.environment, **variables},
+                       text=True, errors="replace", stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
     def call(self, *command, **variables):
         """Runs it to its end, or to that of the step's time."""
-        command = [str(word) for word in command]
         began = time.monotonic()
-        self.log.write(f"\n$ {shlex.join(command)}\n")
-        with subprocess.Popen(command, cwd=self.folder, env={**self.environment, **variables},
-                              text=True, errors="replace", stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              start_new_session=True) as process:
+        with self.begin(*command, **variables) as process:
             out, said = self.finish(process)
         end_orphans()
-        self.log.write(f"{out}{said}[status {process.returncode}, "
-                       f"{time.monotonic() - began:.1f} s]\n")
-        self.log.flush()
+        self.log.write(f"[{time.monotonic() - began:.1f} s]\n")
         if time.monotonic() > self.end:
-            raise Late(os.path.basename(command[0]))
-        return subprocess.CompletedProcess(command, process.returncode, out, said)
+            raise Late(os.path.basename(process.args[0]))
+        return subprocess.CompletedProcess(process.args, process.returncode, out, said)
+
+    def wait(self, done):
+        """Until it is so, or the step's time is over."""
+        while not done():
+            if time.monotonic() > self.end:
+                raise Late("what was waited for")
+            time.sleep(.01)
 
     def finish(self, process):
         """What it printed; once the step's time is over it is asked to end, then ended."""
+        out, said = "", "it could not be ended\n"
         left = self.end - time.monotonic()
         for number in (signal.SIGTERM, signal.SIGKILL, None):
             try:
-                return process.communicate(timeout=max(0, left))
+                out, said = process.communicate(timeout=max(0, left))
+                break
             except subprocess.TimeoutExpired:
                 left = self.leaves
             if number is not None:
                 signal_group(process.pid, number)
-        return "", "it could not be ended\n"
+        self.log.write(f"{out}{said}[status {process.returncode}]\n")
+        self.log.flush()
+        return out, said
 
     def dsa(self, *words, **variables):
         done = self.call(DSA, *words, **variables)

@@ -1,10 +1,12 @@
 """The steps of tests/gpu/run: what they do, and what they have to find."""
 
+import contextlib
 import glob
 import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import sys
 
@@ -16,6 +18,7 @@ from punctual import torch_truth
 LIMIT = .95  # of what a copy could have
 COST = .02  # of a step
 POINTS = 3  # that a share may be off the truth
+GROWS = 8192  # KB: CUPTI holds several buffers of half a MB between two flushes
 ERROR, MEAN_ERROR = .08, .05  # of a predicted rate; of all of them
 
 
@@ -72,7 +75,7 @@ def machine(lab):
 
 
 def doctor(lab):
-    done = lab.call(DSA, "doctor")
+    done = lab.call(DSA, "doctor", **watching(lab))
     said = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
     broken = re.search(r"^broken .*", done.stdout, re.M)
     lab.tell("dsa doctor", f"{said.count('ok')} ok, {said.count('limited')} limited, "
@@ -112,6 +115,12 @@ def records(lab):
 # ---- batches that arrive there ----
 
 
+def data(lab):
+    """In a step of its own, as a slow disk takes its time."""
+    lab.need_gpu()
+    lab.pictures()
+
+
 def batches(lab):
     lab.need_gpu()
     lab.probe(lab.tool("gpu_batches"), lab.pictures())
@@ -120,16 +129,27 @@ def batches(lab):
 def copy(lab):
     lab.need_gpu()
     told = json.loads(lab.dsa("bench", "copy", "--json").stdout)
-    limit, rates = told["limit_bytes_per_s"], {}
+    limit = told["limit_bytes_per_s"]
     for point in told["points"]:
         rate = point["copy_bytes_per_s"]
-        rates[point["transfer"]] = point["samples_per_s"]
         lab.check(f"dsa bench copy, transfer={point['transfer']}", rate >= LIMIT * limit,
                   f"{rate / 1e9:.1f} of {limit / 1e9:.1f} GB/s", f"{100 * LIMIT:.0f} %")
-    lab.check("samples/s of transfer=uint8", rates["uint8"] >= 2 * rates["output"],
-              f"{rates['uint8'] / rates['output']:.2f} x", "2 x those of float32")
+    sent_as_bytes(lab)
     bound_by_copy(lab, next(point["copy_bytes_per_s"] for point in told["points"]
                             if point["transfer"] == "output"))
+
+
+def sent_as_bytes(lab, size=224):
+    """Samples/s of copied windows, in which nothing else takes time."""
+    rates = {}
+    for transfer in ("uint8", "output"):
+        lab.dsa("run", "-q", "-o", "copied-" + transfer, "--budget", "3s", "--",
+                lab.tool("gpu_step"), "-d", "-b", 64, "-s", size, "-w", .01, "synthetic",
+                **{**watching(lab), "DSA_LOADER": "prep=raw,transfer=" + transfer})
+        rates[transfer] = lab.result("copied-" + transfer)["rates"]["copied_per_s"]["value"]
+    lab.check("copied samples/s of transfer=uint8", rates["uint8"] >= 2 * rates["output"],
+              f"{rates['uint8']:.0f}, {rates['uint8'] / rates['output']:.2f} x",
+              "2 x those of float32")
 
 
 def bound_by_copy(lab, bytes_per_s, size=768):
@@ -140,7 +160,7 @@ def bound_by_copy(lab, bytes_per_s, size=768):
             min(16, len(os.sched_getaffinity(0))), "--", lab.tool("gpu_step"), "-d", "-b", 8,
             "-s", size, "-w", 1e3 * sent / 4, "-o", lab.at("told"), "synthetic",
             **{**watching(lab), "DSA_LOADER": "prep=raw,transfer=output"})
-    own, result = told_by_program(lab), lab.result("step-copy")
+    own, result = told_by_program(lab)["step_s"], lab.result("step-copy")
     took = 8 / result["rates"]["real_per_s"]["value"]
     check_shares(lab, name, result, {"compute": own / took, "copy": (sent - own) / took})
     check_idle(lab, name, result)
@@ -200,7 +220,7 @@ def check_shares(lab, name, result, truth):
 
 def told_by_program(lab):
     with open(lab.at("told"), encoding="ascii") as file:
-        return json.load(file)["step_s"]
+        return json.load(file)
 
 
 def check_idle(lab, name, result):
@@ -232,7 +252,7 @@ def step(lab):
         lab.dsa("run", "-q", "-o", f"step-{number}", "--budget", "6s", "--workers", 4, *slow,
                 "--", lab.tool("gpu_step"), *options, "-b", 8, "-w", 5, "-o", lab.at("told"),
                 pictures, **variables)
-        own, result = told_by_program(lab), lab.result(f"step-{number}")
+        own, result = told_by_program(lab)["step_s"], lab.result(f"step-{number}")
         true = own / max(own, 2e-3 * delay)
         copies = {"copy": 0} if "-d" in options else {}
         check_shares(lab, f"gpu_step, {name}", result,
@@ -248,28 +268,34 @@ def lost_records(result):
     return about["lost_records"]
 
 
+def watched(lab, way, *options):
+    """What gpu_step says at its end, observed with CUPTI or without."""
+    return lab.dsa("run", "-q", "--observe", f"--gpu={way}", "-o", "cost-" + way, "--",
+                   lab.tool("gpu_step"), "-s", 16, *options, "synthetic",
+                   **watching(lab)).stdout
+
+
 def cost(lab):
-    """Steps of a millisecond, launched ahead, watched by CUPTI and not; then many of them."""
+    """Steps of a millisecond, launched ahead, the same work watched by CUPTI and not; then
+    many of them."""
     lab.need_gpu()
-    took, variables = {"cupti": [], "none": []}, watching(lab)
-    for turn in range(3):
+    lab.call(lab.tool("gpu_step"), "-b", 2, "-s", 16, "-w", 1, "-n", 9, "-o", lab.at("told"),
+             "synthetic")
+    took, rounds = {"cupti": [], "none": []}, told_by_program(lab)["rounds"]
+    for turn in range(4):
         for way in sorted(took, reverse=bool(turn % 2)):
-            done = lab.dsa("run", "-q", "--observe", f"--gpu={way}", "-o", "cost-" + way, "--",
-                           lab.tool("gpu_step"), "-b", 2, "-s", 16, "-w", 1, "-a", 4, "-n", 2000,
-                           "synthetic", **variables)
-            took[way].append(float(re.search(r"([\d.]+) ms each", done.stdout)[1]))
+            said = watched(lab, way, "-b", 2, "-r", rounds, "-a", 4, "-n", 2000)
+            took[way].append(float(re.search(r"([\d.]+) ms each", said)[1]))
     lost = lost_records(lab.result("cost-cupti"))
     more = statistics.median(took["cupti"]) / statistics.median(took["none"]) - 1
     lab.check("CUPTI's cost of a step", more < COST, f"{100 * more:+.2f} % of "
               f"{statistics.median(took['none']):.3f} ms, {lost} records lost",
               f"{100 * COST:.0f} %")
-    done = lab.dsa("run", "-q", "--observe", "--gpu=cupti", "-o", "memory", "--",
-                   lab.tool("gpu_step"), "-b", 1, "-s", 16, "-w", .01, "-a", 8, "-n", 99999,
-                   "synthetic", **variables)
-    lost = lost_records(lab.result("memory"))
-    grew = int(re.search(r"memory ([+-]\d+) KB", done.stdout)[1])
-    lab.check("memory of 200,000 records, beyond that of 67,000", grew <= 1024,
-              f"{grew:+} KB, {lost} records lost", "1 MB")
+    said = watched(lab, "cupti", "-b", 1, "-w", .01, "-a", 8, "-n", 99999)
+    lost = lost_records(lab.result("cost-cupti"))
+    grew = int(re.search(r"memory ([+-]\d+) KB", said)[1])
+    lab.check("memory of 200,000 records, beyond that of 67,000", grew <= GROWS,
+              f"{grew:+} KB, {lost} records lost", f"{GROWS // 1024} MB")
 
 
 def speed(lab):
@@ -287,6 +313,62 @@ def speed(lab):
     lab.check("whatif --gpu-speed 2x", rate["low"] <= found["value"] <= rate["high"],
               f"{rate['low']:.0f} to {rate['high']:.0f}, measured {found['value']:.0f} "
               "samples/s", "within its interval")
+
+
+# ---- one loader for the jobs of a device ----
+
+JOBS, WORKERS, SHARED_EPOCHS = 4, 4, 3
+
+
+def jobs_at_once(lab, count, dies=False, **variables):
+    """(samples/s of each that went to its end, how many did not)"""
+    begun = lab.at("begun")
+    words = [lab.tool("gpu_step"), "-d", "-b", 8, "-w", .1, lab.pictures()]
+    with contextlib.ExitStack() as stack:
+        jobs = [stack.enter_context(lab.begin(*words, *["-o", begun] * (dies and not i),
+                                              **variables)) for i in range(count)]
+        if dies:  # once it has its first batch
+            lab.wait(lambda: jobs[0].poll() is not None or os.path.exists(begun))
+            jobs[0].send_signal(signal.SIGKILL)
+        said = [lab.finish(job)[0] for job in jobs]
+    each = [re.search(r"([\d.]+) ms each", words) for words in said]
+    return [8e3 / float(found[1]) for found in each if found], each.count(None)
+
+
+def shared(lab, count, dies=False):
+    """The same, and the bytes that the loader copied and its verdict."""
+    audit = lab.at(f"audit-{count}-{dies}")
+    with lab.begin(DSA, "serve", lab.pictures(), "--device", "cuda", "--jobs", count, "--leave",
+                   "--json", "--workers", WORKERS, "--epochs", SHARED_EPOCHS, "--socket", lab.at("socket"), "--audit",
+                   audit) as loader:
+        lab.wait(lambda: loader.poll() is not None or os.path.exists(lab.at("socket")))
+        rates, ended = jobs_at_once(lab, count, dies, DSA_SHARE=lab.at("socket"),
+                                    DSA_LOADER=f"epochs={SHARED_EPOCHS}")
+        figures = json.loads(lab.finish(loader)[0])
+    return rates, ended, figures["device_bytes"], read(audit).splitlines()[-1]
+
+
+def share(lab):
+    """1, 2 and 4 jobs, with a loader of their own each and with one for all, on as many
+    cores of preparation; then one of 4 is killed."""
+    lab.need_gpu()
+    sent, sum_of = {}, {}
+    for count in (1, 2, JOBS):
+        rates, ended, sent[count], verdict = shared(lab, count)
+        sum_of[count] = sum(rates)
+        lab.check(f"{count} sharing: each sample", not ended and "exactly once" in verdict,
+                  verdict, "exactly once")
+    for count in (2, JOBS):
+        lab.check(f"bytes copied for {count} sharing", sent[count] == sent[1],
+                  f"{sent[count] / sent[1]:.3f} x", "those for one")
+    alone, _ = jobs_at_once(lab, JOBS, DSA_LOADER=f"workers={WORKERS // JOBS},"
+                            f"epochs={SHARED_EPOCHS}")
+    ratio = sum_of[JOBS] / sum(alone)
+    lab.check(f"samples/s of {JOBS} sharing, on {WORKERS} cores of preparation", ratio >= 3,
+              f"{sum_of[JOBS]:.0f}, {ratio:.2f} x", f"3 x those of {JOBS} with their own")
+    rates, ended, _, verdict = shared(lab, JOBS, dies=True)
+    lab.check(f"one of {JOBS} is killed: the others", ended == 1 and len(rates) == JOBS - 1 and
+              "exactly once" in verdict, f"{len(rates)} go on, {verdict}", "exactly once")
 
 
 TORCH = (  # workers, then ms: compute of a batch of 8; prep and latency of a sample
@@ -310,7 +392,7 @@ def torch(lab):
                 os.path.join(ROOT, "tests/gpu/torch_step.py"), lab.at("files"),
                 f"workers={workers}", f"compute={compute}", f"prep={prep}",
                 f"told={lab.at('told')}")
-        truth = torch_truth(workers, {"over": 0, "batch": 0}, told_by_program(lab),
+        truth = torch_truth(workers, {"over": 0, "batch": 0}, told_by_program(lab)["step_s"],
                             8e-3 * prep, 8e-3 * latency)
         check_shares(lab, f"torch, {name}", lab.result(out), truth)
 
@@ -366,12 +448,12 @@ def cores(lab):
               f"{100 * mean:.1f} %", f"{100 * MEAN_ERROR:.0f} %")
 
 
-# Name, step and the seconds that it may take: together what all may take.
+# Name, step and the seconds that it may take; tests/gpu/run says what all may take together.
 STEPS = (
     ("machine", machine, 10), ("doctor", doctor, 10), ("driver", driver, 10),
     ("kernel", kernel, 10), ("register", register, 15), ("mirror", mirror, 10),
-    ("records", records, 15), ("batches", batches, 20), ("copy", copy, 35),
-    ("step", step, 50), ("cost", cost, 50), ("speed", speed, 35),
-    ("sanitizer", sanitizer, 25), ("torch", torch, 60), ("train", train, 70),
+    ("records", records, 15), ("data", data, 30), ("batches", batches, 20), ("copy", copy, 45),
+    ("step", step, 60), ("cost", cost, 50), ("share", share, 40), ("speed", speed, 35),
+    ("sanitizer", sanitizer, 30), ("torch", torch, 90), ("train", train, 90),
     ("cores", cores, 55),
 )

@@ -1,14 +1,15 @@
 /*
  * gpu_step.c - trains nothing on a GPU: a kernel of so many milliseconds a batch of libdsa.
  *
- *	gpu_step [-d] [-b BATCH] [-s SIZE] [-w MS] [-a AHEAD] [-n STEPS] [-o FILE] [-c]
- *		 DATASET
+ *	gpu_step [-d] [-b BATCH] [-s SIZE] [-w MS | -r ROUNDS] [-a AHEAD] [-n STEPS]
+ *		 [-o FILE] [-c] DATASET
  *
  * Copies batches to the device itself; with -d they arrive there (dsa_next_device()). BATCH
- * pictures of SIZE x SIZE [32, 64] as float32; a kernel of MS [5]; AHEAD batches are launched
+ * pictures of SIZE x SIZE [32, 64] as float32; a kernel of MS [5], or of ROUNDS of its
+ * work, which take no other time because somebody watches; AHEAD batches are launched
  * before the first of them is waited for [1: each step waits for its kernel]. It ends after
  * STEPS, or with the data; with -c it looks whether the last kernel had the last batch. FILE
- * gets, as JSON, what a step takes whose batch is there: a mean over steps before training,
+ * gets, as JSON, the rounds, and what a step takes whose batch is there: a mean over steps before training,
  * each waited for; without -d with the copy. It ends with what a step took, and, of STEPS, by
  * how much its memory grew after a third of them.
  */
@@ -16,6 +17,7 @@
 #include "tests/lib/gpu_work.h"
 
 #include <err.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ enum { ALONE = 40 };    /* steps timed */
 struct options {
 	struct dsa_config config;
 	double work_ms;
+	uint64_t rounds; /* 0: those of work_ms */
 	unsigned ahead;
 	unsigned long steps;
 	const char *output;
@@ -218,20 +221,25 @@ static void program_time(struct program *program, const struct dsa_device_batch 
 				      GPU_WENT(&program->gpu, cuEventSynchronize,
 					       program_room(program)->done));
 	}
-	fprintf(file, "{\"step_s\": %.9f, \"batch_bytes\": %zu}\n",
-		(seconds() - begin) / ALONE, program->bytes);
+	fprintf(file,
+		"{\"step_s\": %.9f, \"batch_bytes\": %zu, \"rounds\": %" PRIu64 "}\n",
+		(seconds() - begin) / ALONE, program->bytes, program->work.rounds);
 	fclose(file);
 }
 
 static void program_begin(struct program *program, const struct dsa_device_batch *batch)
 {
+	const struct options *options = program->options;
+
 	program->bytes = batch->batch.count * batch->batch.sample_bytes;
-	program_check(program, program_make_rooms(program) &&
-				       gpu_work_set_time(&program->work,
-							 program->options->work_ms,
-							 program->rooms->device,
-							 program->bytes));
-	if (program->options->output != NULL)
+	program->work.rounds = options->rounds;
+	program_check(
+		program,
+		program_make_rooms(program) &&
+			(options->rounds > 0 ||
+			 gpu_work_set_time(&program->work, options->work_ms,
+					   program->rooms->device, program->bytes)));
+	if (options->output != NULL)
 		program_time(program, batch);
 	program->begun_s = seconds();
 }
@@ -284,6 +292,9 @@ static bool take(struct options *options, int key, char *value)
 	case 'w':
 		options->work_ms = atof(value);
 		return true;
+	case 'r':
+		options->rounds = strtoull(value, NULL, 10);
+		return true;
 	case 'a':
 		options->ahead = (unsigned)atoi(value);
 		return true;
@@ -309,12 +320,12 @@ int main(int argc, char **argv)
 	bool good = true;
 	int key;
 
-	while (good && (key = getopt(argc, argv, "db:s:w:a:n:o:c")) != -1)
+	while (good && (key = getopt(argc, argv, "db:s:w:r:a:n:o:c")) != -1)
 		good = take(&options, key, optarg);
 	if (!good || optind + 1 != argc || options.config.batch == 0 ||
 	    options.ahead == 0)
-		errx(2, "usage: gpu_step [-d] [-b BATCH] [-s SIZE] [-w MS] [-a AHEAD] "
-			"[-n STEPS] [-o FILE] [-c] DATASET");
+		errx(2, "usage: gpu_step [-d] [-b BATCH] [-s SIZE] [-w MS | -r ROUNDS] "
+			"[-a AHEAD] [-n STEPS] [-o FILE] [-c] DATASET");
 	options.config.dataset = argv[optind];
 	train(&options);
 	return 0;
