@@ -382,13 +382,16 @@ static int consumer_release(struct batch_source *delivery,
 {
 	struct consumer *consumer = (struct consumer *)delivery;
 	struct batch_source *alone = consumer->alone;
-	struct dsa_batch its = *batch;
 	struct held_batch *held;
 	struct connection *connection;
 	int result = 0;
 
 	if (batch->slot >= consumer->batches.slots) {
-		its.slot -= consumer->batches.slots;
+		/* no more of it: that of a program of DSA_1 is shorter */
+		const struct dsa_batch its = {
+			.slot = batch->slot - consumer->batches.slots,
+		};
+
 		return alone != NULL ? alone->ops->release(alone, &its, err) : -EINVAL;
 	}
 	held = &consumer->batches.slot[batch->slot];

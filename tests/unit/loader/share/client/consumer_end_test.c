@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,13 +152,24 @@ static unsigned open_files(void)
 	return count;
 }
 
+/* As a program does that was built with DSA_1, whose batches end before the type. */
+static void release_shorter(struct dsa_loader *loader, const struct dsa_batch *batch)
+{
+	struct dsa_batch *shorter = malloc(offsetof(struct dsa_batch, type));
+
+	assert_non_null(shorter);
+	memcpy(shorter, batch, offsetof(struct dsa_batch, type));
+	assert_int_equal(dsa_release(loader, shorter), 0);
+	free(shorter);
+}
+
 static void a_program_that_was_dropped_goes_on_alone(void **state)
 {
 	unsigned files = open_files();
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
-	struct dsa_batch held;
+	struct dsa_batch held, own;
 	struct dsa_stats stats;
 
 	(void)state;
@@ -174,6 +186,9 @@ static void a_program_that_was_dropped_goes_on_alone(void **state)
 	assert_int_equal(stats.shared, 2);
 	assert_int_equal(stats.epoch, 0);
 	assert_int_equal(stats.step, 3);
+	assert_int_equal(dsa_next(loader, &own), 1);
+	program_note(&own, false);
+	release_shorter(loader, &own);
 	while (program_step(loader, false) == 1)
 		;
 	program_once(0, 2);
