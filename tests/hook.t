@@ -20,7 +20,7 @@ from punctual import torch_truth
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
-BUDGET = "8s"
+BUDGET = "16s" if os.environ.get("SOAK") else "8s"
 FETCH_OFF, OFF, PROOF_OFF = .02, .03, .02
 AWAKE = os.path.join(HERE, "lib/awake")
 
