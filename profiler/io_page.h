@@ -14,6 +14,8 @@
  *	| batches[] |  a ring: what each batch took that a process made
  *	| ranges[]  |  what the batches of the list read: its first pass fills it
  *	| written[] |  files that the program opened to write
+ *	| lost[]    |  of these: what they held before is lost
+ *	| marks[]   |  paths of all of them, hashed
  *	| parts[]   |  what parts of making a sample took, such as transforms
  *	| slowest[] |  samples
  *	+-----------+
@@ -35,13 +37,15 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 4
+#define IO_VERSION 5
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
 	IO_BATCHES = 1 << 14,
 	IO_RANGES = 1 << 15,
-	IO_WRITTEN = 256,
+	IO_WRITTEN = 256,     /* names of files */
+	IO_MARKS = 1 << 16,   /* paths that are known again, with a name or without */
+	IO_LOST = 8,
 	IO_PATH = 488,    /* with its end; longer ones are dropped, and counted */
 	IO_PID_BITS = 22, /* no kernel has greater ones (PID_MAX_LIMIT) */
 	IO_PARTS = 64,
@@ -128,17 +132,9 @@ struct io_range {
 	char path[IO_PATH];  /* absolute; ends with 0 */
 };
 
-enum {
-	IO_NEW,   /* there was no such file, or nothing was to be kept */
-	IO_KEPT,  /* what was there lies in kept_folder, called by the number of this */
-	IO_LOST,  /* it could not be kept, or its script has no line for it */
-	IO_THERE, /* the program wrote into what was there, which is to be kept yet */
-};
-
 /* A file that the program opened to write, or renamed another to. */
 struct io_written {
 	_Atomic uint64_t number;
-	_Atomic uint32_t kept;
 	char path[IO_PATH]; /* absolute; ends with 0 */
 };
 
@@ -177,7 +173,9 @@ struct io_page {
 	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back; where
 				     * dsa only observes, from the start on */
 	_Atomic uint32_t listing;   /* 1: batches write their ranges */
-	_Atomic uint32_t keeping;   /* 1: files are kept that would be overwritten */
+	/* CLOCK_REALTIME from when on files are kept that would be overwritten; 0: none
+	 * is. */
+	_Atomic uint64_t keeping;
 
 	/* dsa, before the program starts; 0: none. */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
@@ -201,6 +199,10 @@ struct io_page {
 	/* So far. Of ranges and files those beyond their room are not there. */
 	_Atomic uint64_t batch_count, range_count, written_count;
 
+	/* Files that were to be kept, each called by its number from 1 on in kept_folder;
+	 * and of them those that could not be, or that its script has no line for. */
+	_Atomic uint64_t kept_count, lost_count;
+
 	/* Processes, ranges and files there was no room for. */
 	_Atomic uint64_t dropped_processes, dropped_ranges, dropped_written;
 
@@ -215,7 +217,8 @@ struct io_page {
 	struct io_slot slots[IO_SLOTS];
 	struct io_batch batches[IO_BATCHES];
 	struct io_range ranges[IO_RANGES];
-	struct io_written written[IO_WRITTEN];
+	struct io_written written[IO_WRITTEN], lost[IO_LOST];
+	_Atomic uint64_t marks[IO_MARKS];
 	struct io_part parts[IO_PARTS];
 	struct io_slow slowest[IO_SLOWEST];
 };

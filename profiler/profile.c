@@ -153,6 +153,7 @@ void profile_init(struct profile *profile)
 		.own_recipe = {.size = UNKNOWN,
 			       .cpu_s = INTERVAL_UNKNOWN,
 			       .per_s = INTERVAL_UNKNOWN},
+		.files_written_more = UNKNOWN,
 		.files_kept = UNKNOWN,
 		.files_lost = UNKNOWN,
 		.looked_samples = UNKNOWN,
@@ -219,6 +220,7 @@ static void free_texts(struct profile *profile)
 	free(profile->devices_by);
 	profile_free_texts(profile->command);
 	profile_free_texts(profile->files_written);
+	profile_free_texts(profile->lost_files);
 }
 
 static void free_arrays(struct profile *profile)

@@ -297,7 +297,7 @@ libc.fclose.argtypes = [ctypes.c_void_p]
 libc.fclose(libc.fopen(b"log.txt", b"a"))
 """)
     seen = program.seen()
-    check(tap, done, [os.path.basename(path) for path, _ in seen["written"]] ==
+    check(tap, done, [os.path.basename(path) for path in seen["written"]] ==
           ["model.pt", "log.txt"], "files that are written once there are batches", seen)
 
 
@@ -325,14 +325,26 @@ with open("safe.pt", "a") as file:
     file.write("+")
 open("safe.pt", "w").close()
 open("empty.pt", "w").close()
+for _ in range(2):
+    with open("cut.pt", "r+") as file:
+        file.truncate(0)
+os.truncate("short.pt", 3)
 """
-OLD = ["model.pt", "best.pt", "target.pt", "stream.pt", "safe.pt"]
-NEW, KEPT = 0, 1
+OLD = ["model.pt", "best.pt", "target.pt", "stream.pt", "safe.pt", "cut.pt", "short.pt"]
+CUT = OLD[5:]  # stay what they are, and are always copied
 
 
 def contents(path):
     with open(path, encoding="ascii") as file:
         return file.read()
+
+
+def kept_in(folder):
+    """What the script would put back: {name: where it lies}."""
+    if not folder:
+        return {}
+    return {os.path.basename(path): kept for kept, path in
+            re.findall(r"^mv -f -- '(.*)' '(.*)'$", contents(folder + "/put-back"), re.M)}
 
 
 def overwritten(tap, program):
@@ -351,28 +363,27 @@ def overwritten(tap, program):
         program.make(keeping=1, kept=folder)
         inodes = {old: os.stat(os.path.join(work, old)).st_ino for old in OLD}
         done = program.python(OVERWRITES)
-        seen = {os.path.basename(path): (number, kept) for number, (path, kept) in
-                enumerate(program.seen()["written"], 1)}
+        kept, seen = kept_in(folder), program.seen()
         lost = [old for old in OLD if folder and not (
-            seen[old][1] == KEPT and contents(f"{folder}/{seen[old][0]}") ==
-            "old " + old + ("+" if old == "safe.pt" else "") and
-            os.stat(f"{folder}/{seen[old][0]}").st_mode & 0o777 == 0o640)]
+            contents(kept[old]) == "old " + old + ("+" if old == "safe.pt" else "") and
+            os.stat(kept[old]).st_mode & 0o777 == 0o640)]
         now = [contents(os.path.join(work, old)) for old in OLD]
         modes = [os.stat(os.path.join(work, old)).st_mode & 0o777 for old in OLD]
         check(tap, done, not lost and done.stdout == "refused\n" and
-              now == ["newer", "newer", "new", "", ""] and
+              now == ["newer", "newer", "new", "", "", "", "old"] and
               os.path.islink(os.path.join(work, "link.pt")) and
               modes[0] == modes[2] == modes[3] == modes[4] == 0o640,
               f"files that are overwritten are {name}", lost, now, modes, seen)
-        same = [os.stat(f"{folder}/{seen[old][0]}").st_ino == inodes[old] for old in OLD
-                if folder]
-        tap.ok(all(same) if name == "moved" else not any(same), "at no more cost than that",
-               same)
-        others = {name for name, (_, kept) in seen.items() if kept == NEW}
-        tap.ok(others == {"tmp", "empty.pt"} | (set() if folder else set(OLD[:4])) and
-               (not folder or sorted(os.listdir(folder)) ==
-                sorted(["put-back"] + [str(number) for number, kept in seen.values() if kept])),
-               "and no other is", seen)
+        same = [old for old in kept if os.stat(kept[old]).st_ino == inodes[old]]
+        tap.ok(sorted(same) == sorted(set(OLD) - set(CUT) if name == "moved" else []),
+               "at no more cost than that", same)
+        tap.ok(sorted(kept) == sorted(OLD if folder else []) and seen["lost"] == 0 and
+               seen["to_keep"] == len(kept) and {os.path.basename(path) for path in
+                                                 seen["written"]} ==
+               {"tmp", "empty.pt", *OLD} - (set() if folder else {"short.pt"}) and
+               (not folder or sorted(os.listdir(folder)) == sorted(
+                   ["put-back", *map(os.path.basename, kept.values())])),
+               "and no other is", kept, seen["written"])
         shutil.rmtree(work)
         if folder:
             shutil.rmtree(folder)

@@ -20,6 +20,11 @@ uint64_t clock_now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_real(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
 uint64_t clock_thread_cpu(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);

@@ -16,6 +16,9 @@ static inline double clock_since(uint64_t then)
 	return now > then ? (double)(now - then) * 1e-9 : 0;
 }
 
+/* CLOCK_REALTIME, as files have it, in nanoseconds: to compare with these alone. */
+uint64_t clock_real(void);
+
 /* CPU time of the calling thread, in nanoseconds. */
 uint64_t clock_thread_cpu(void);
 

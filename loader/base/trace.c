@@ -12,22 +12,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static void fill_header(struct trace *trace, uint64_t seed)
 {
-	struct timespec real;
-
-	clock_gettime(CLOCK_REALTIME, &real);
 	trace->version = TRACE_VERSION;
 	trace->bytes = sizeof(*trace);
 	trace->dsa_pid = (uint32_t)getpid();
 	trace->dsa_pid_ns = process_namespace();
 	trace->dsa_start = process_start(trace->dsa_pid, NULL);
 	trace->created_ns = clock_now();
-	trace->created_real_ns =
-		(uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+	trace->created_real_ns = clock_real();
 	trace->seed = seed;
 	memcpy(trace->about, "{}", 3);
 	atomic_signal_fence(memory_order_release); /* the magic comes last */

@@ -369,6 +369,14 @@ static bool hook_drive(const struct hook_about *from)
 	return driver_open(&hook.driver, &parts);
 }
 
+/* From now on: a loader that drives after another keeps on. */
+static void hook_keep(struct io_page *page)
+{
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong(&page->keeping, &none, clock_real());
+}
+
 int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls)
 {
 	if (hook.trace != NULL)
@@ -389,7 +397,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	else if (hook.trace->driver == 0)
 		hook.process = trace_claim(hook.trace, false);
 	if (hook.process != NULL && hook_drive(about)) {
-		atomic_store(&hook.page->keeping, 1);
+		hook_keep(hook.page);
 		atomic_fetch_add(&hook.trace->loaders, 1);
 		return 0;
 	}

@@ -1,13 +1,13 @@
 /* put_back.c - writes lines for a shell. */
 #include "profiler/io/put_back.h"
 #include "profiler/io/raw.h"
-#include "profiler/io_page.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* A line with two paths: of each byte there may be four. */
 struct put_back {
-	char text[8 * IO_PATH + 32];
+	char text[8 * PATH_MAX + 32];
 	size_t length;
 };
 

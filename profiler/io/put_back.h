@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Adds a line to FOLDER/put-back, which moves `kept` to `path`, or does nothing where there
- * is no `kept`. Paths are shorter than IO_PATH. False: the script has no such line. */
+ * is no `kept`. Paths are shorter than PATH_MAX. False: the script has no such line. */
 bool put_back_add(const char *folder, const char *kept, const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 /* written_files.c - notes paths in the page, and keeps files. */
 #include "profiler/io/written_files.h"
+#include "loader/base/random.h"
 #include "profiler/io/attach.h"
 #include "profiler/io/coverage.h"
 #include "profiler/io/data_path.h"
@@ -7,81 +8,119 @@
 #include "profiler/io/raw.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
 /* A file that is there. */
 struct written_file {
-	int fd; /* opened as a path alone */
+	int fd; /* opened as a path alone, or by the program */
 	struct stat status;
-	char path[IO_PATH]; /* absolute */
+	char path[PATH_MAX]; /* absolute */
 };
 
-/* ---- the page ---- */
+/* ---- which paths ---- */
 
-static struct io_written *written_find(struct io_page *page, const char *path)
+/* The low bits of a mark; above them is the path's hash. */
+enum written_state {
+	WRITTEN_OWN = 1, /* what it holds the program wrote, or it is kept already */
+	WRITTEN_THERE,   /* the program wrote into what was there, to be kept yet */
+	WRITTEN_STATES = 4,
+};
+
+enum { PROBES = 64 };
+
+static uint64_t written_hash(const char *path)
 {
-	uint64_t count = page->written_count;
+	uint64_t hash = 0;
 
-	for (uint64_t i = 0; i < count && i < IO_WRITTEN; i++)
-		if (page->written[i].number > 0 &&
-		    strcmp(page->written[i].path, path) == 0)
-			return &page->written[i];
+	for (; *path != '\0'; path++)
+		hash = random_mix(hash + (unsigned char)*path);
+	return hash / WRITTEN_STATES * WRITTEN_STATES;
+}
+
+/* Marks the path, if it has no mark yet. Returns where that stands; NULL: there is no
+ * room. */
+static _Atomic uint64_t *written_mark(struct io_page *page, const char *path,
+				      enum written_state state, bool *first)
+{
+	uint64_t hash = written_hash(path);
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		_Atomic uint64_t *mark =
+			&page->marks[(hash / WRITTEN_STATES + i) % IO_MARKS];
+		uint64_t had = 0;
+
+		*first = atomic_compare_exchange_strong(mark, &had, hash | state);
+		if (*first || had / WRITTEN_STATES == hash / WRITTEN_STATES)
+			return mark;
+	}
 	return NULL;
 }
 
-/* NULL: there is no room. */
-static struct io_written *written_add(struct io_page *page, const char *path,
-				      uint32_t kept)
+/* ---- names ---- */
+
+static void written_name(struct io_page *page, const char *path)
 {
 	uint64_t number = atomic_fetch_add(&page->written_count, 1);
+	size_t length = strlen(path);
 	struct io_written *written = &page->written[number % IO_WRITTEN];
 
-	if (number >= IO_WRITTEN) {
+	if (number >= IO_WRITTEN || length >= IO_PATH) {
 		atomic_fetch_add(&page->dropped_written, 1);
-		return NULL;
+		return;
 	}
-	memcpy(written->path, path, strlen(path) + 1);
-	atomic_store(&written->kept, kept);
+	memcpy(written->path, path, length + 1);
 	atomic_store(&written->number, number + 1);
-	return written;
 }
 
-/* `kept` where it holds anything by now. */
-static void written_note(struct io_page *page, int fd, uint32_t kept)
+/* `state` where it holds anything by now. One without a mark, as there is no room, counts
+ * each time. */
+static void written_note(struct io_page *page, int fd, enum written_state state)
 {
-	char path[IO_PATH];
+	char path[PATH_MAX];
 	struct stat status;
+	bool first;
 
 	if (page->batch_count == 0 || fstat(fd, &status) < 0 ||
 	    !S_ISREG(status.st_mode))
 		return;
 	if (data_path_of(fd, path, sizeof(path)) < 0)
 		atomic_fetch_add(&page->dropped_written, 1);
-	else if (data_path(path) && written_find(page, path) == NULL)
-		written_add(page, path, status.st_size > 0 ? kept : IO_NEW);
+	else if (data_path(path) &&
+		 (written_mark(page, path, status.st_size > 0 ? state : WRITTEN_OWN,
+			       &first) == NULL ||
+		  first))
+		written_name(page, path);
 }
 
 void written_opened(struct io_page *page, int fd)
 {
 	int code = errno;
 
-	written_note(page, fd, IO_THERE);
+	written_note(page, fd, WRITTEN_THERE);
 	errno = code;
 }
 
 /* ---- what is kept ---- */
 
-/* False: there is none that holds anything, or it has no place in the page. */
-static bool written_look(struct written_file *file, int at, const char *path, int flags)
+/* True of a file with a name that has more than `length`. */
+static bool written_look_open(struct written_file *file, off_t length)
+{
+	return fstat(file->fd, &file->status) == 0 && S_ISREG(file->status.st_mode) &&
+	       file->status.st_size > length &&
+	       data_path_of(file->fd, file->path, sizeof(file->path)) > 0 &&
+	       data_path(file->path);
+}
+
+/* False: there is none that has more than `length`. */
+static bool written_look(struct written_file *file, int at, const char *path, int flags,
+			 off_t length)
 {
 	file->fd = (int)syscall(SYS_openat, at, path, O_PATH | O_CLOEXEC | flags, 0);
 	if (file->fd < 0)
 		return false;
-	if (fstat(file->fd, &file->status) == 0 && S_ISREG(file->status.st_mode) &&
-	    file->status.st_size > 0 &&
-	    data_path_of(file->fd, file->path, sizeof(file->path)) > 0 &&
-	    data_path(file->path))
+	if (written_look_open(file, length))
 		return true;
 	raw_close(file->fd);
 	return false;
@@ -191,16 +230,28 @@ static bool written_link(const struct written_file *file, const char *place)
 
 typedef bool written_way(const struct written_file *file, const char *place);
 
-/* NULL: nothing is to be kept of it, or there is no room. */
-static struct io_written *written_claim(struct io_page *page, const char *path)
+/* When its length, its name or its permissions changed last, as CLOCK_REALTIME. */
+static uint64_t written_changed(const struct written_file *file)
 {
-	struct io_written *written = written_find(page, path);
-	uint32_t there = IO_THERE;
+	const struct timespec *changed = &file->status.st_ctim;
 
-	if (written == NULL)
-		return written_add(page, path, IO_KEPT);
-	return atomic_compare_exchange_strong(&written->kept, &there, IO_KEPT) ? written
-									       : NULL;
+	return (uint64_t)changed->tv_sec * 1000000000 + (uint64_t)changed->tv_nsec;
+}
+
+/* True if it is to be kept, by the caller. What has no mark is the user's if nobody has
+ * changed it since files are kept. */
+static bool written_claim(struct io_page *page, const struct written_file *file)
+{
+	bool first;
+	_Atomic uint64_t *mark = written_mark(page, file->path, WRITTEN_OWN, &first);
+	uint64_t there = written_hash(file->path) | WRITTEN_THERE;
+
+	if (mark == NULL)
+		return written_changed(file) < page->keeping;
+	if (first)
+		written_name(page, file->path);
+	return first || atomic_compare_exchange_strong(
+				mark, &there, there - WRITTEN_THERE + WRITTEN_OWN);
 }
 
 /* The line first, as the program may be killed in between. Without one the file is still
@@ -214,15 +265,26 @@ static bool written_store(const struct io_page *page, const struct written_file 
 	       named;
 }
 
+static void written_lose(struct io_page *page, const char *path)
+{
+	uint64_t number = atomic_fetch_add(&page->lost_count, 1);
+	struct io_written *lost = &page->lost[number % IO_LOST];
+
+	if (number >= IO_LOST)
+		return;
+	io_copy_text(lost->path, sizeof(lost->path), path);
+	atomic_store(&lost->number, number + 1);
+}
+
 static void written_keep(struct io_page *page, const struct written_file *file,
 			 written_way *way)
 {
-	struct io_written *written = written_claim(page, file->path);
 	char place[IO_PATH];
 
-	if (written != NULL && (!written_place(page, written->number, place) ||
-				!written_store(page, file, place, way)))
-		atomic_store(&written->kept, IO_LOST);
+	if (written_claim(page, file) &&
+	    (!written_place(page, atomic_fetch_add(&page->kept_count, 1) + 1, place) ||
+	     !written_store(page, file, place, way)))
+		written_lose(page, file->path);
 }
 
 /* One at a time; who can't wait, or would wait for one that was killed, copies. */
@@ -244,8 +306,9 @@ static struct io_page *written_keeping(void)
 {
 	struct io_page *page = attach_page();
 
-	return page != NULL && page->keeping && page->kept_folder[0] != '\0' ? page
-									     : NULL;
+	return page != NULL && page->keeping > 0 && page->kept_folder[0] != '\0'
+		       ? page
+		       : NULL;
 }
 
 /* What the program may not write it will not truncate. */
@@ -260,11 +323,37 @@ void written_truncates(int at, const char *path)
 	struct written_file file;
 	int code = errno;
 
-	if (page != NULL && written_look(&file, at, path, 0)) {
+	if (page != NULL && written_look(&file, at, path, 0, 0)) {
 		if (written_may(&file))
 			written_keep_alone(page, &file, written_move);
 		raw_close(file.fd);
 	}
+	errno = code;
+}
+
+/* Those who have it open, or want its beginning, go on with the same file: it is copied. */
+void written_shortens(const char *path, off_t length)
+{
+	struct io_page *page = written_keeping();
+	struct written_file file;
+	int code = errno;
+
+	if (page != NULL && written_look(&file, AT_FDCWD, path, 0, length)) {
+		if (written_may(&file))
+			written_keep_alone(page, &file, NULL);
+		raw_close(file.fd);
+	}
+	errno = code;
+}
+
+void written_shortens_open(int fd, off_t length)
+{
+	struct io_page *page = written_keeping();
+	struct written_file file = {.fd = fd};
+	int code = errno;
+
+	if (page != NULL && written_look_open(&file, length))
+		written_keep_alone(page, &file, NULL);
 	errno = code;
 }
 
@@ -275,7 +364,7 @@ void written_replaces(int at, const char *path)
 	struct written_file file;
 	int code = errno;
 
-	if (page != NULL && written_look(&file, at, path, O_NOFOLLOW)) {
+	if (page != NULL && written_look(&file, at, path, O_NOFOLLOW, 0)) {
 		written_keep_alone(page, &file, written_link);
 		raw_close(file.fd);
 	}
@@ -291,7 +380,7 @@ void written_replaced(int at, const char *path)
 		fd = (int)syscall(SYS_openat, at, path, O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				  0);
 	if (fd >= 0) {
-		written_note(page, fd, IO_NEW);
+		written_note(page, fd, WRITTEN_OWN);
 		raw_close(fd);
 	}
 	errno = code;

@@ -5,8 +5,10 @@
  * A file that is truncated is moved to the folder of those that are kept, and an empty one
  * with its owner and permissions takes its place. One that another is renamed over gets a
  * second name there. Where a folder can't be written, or lies in another file system, it is
- * copied. Each path once: what is there the second time the program wrote itself. One that
- * it writes into without that is kept, with what it added, when it is overwritten later.
+ * copied; so is one that gets shorter. Each path once: what is there the second time the
+ * program wrote itself. One that it writes into without that is kept, with what it added,
+ * when it is overwritten later. Of more paths than can be told apart by their marks those
+ * are kept that nobody has changed since files are.
  *
  * All keep errno.
  */
@@ -15,11 +17,17 @@
 
 #include "profiler/io_page.h"
 
+#include <sys/types.h>
+
 /* fd was opened to write. */
 void written_opened(struct io_page *page, int fd);
 
 /* Before the file at `path`, from the folder `at` on, is opened and loses what it holds. */
 void written_truncates(int at, const char *path);
+
+/* Before the file at `path`, or that is open, gets a length, which may be less than it has. */
+void written_shortens(const char *path, off_t length);
+void written_shortens_open(int fd, off_t length);
 
 /* Before another is renamed to it, and after that. */
 void written_replaces(int at, const char *path);

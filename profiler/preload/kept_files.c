@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -47,16 +48,6 @@ int kept_files_open(struct io_page *page, const char *folder, struct error *err)
 	return 0;
 }
 
-static uint64_t kept_files_count(const struct io_page *page, uint32_t kept)
-{
-	uint64_t count = 0;
-
-	for (uint64_t i = 0; i < page->written_count && i < IO_WRITTEN; i++)
-		count += page->written[i].number == i + 1 &&
-			 page->written[i].kept == kept;
-	return count;
-}
-
 /* The script, which the program wrote; false: it could not. */
 static bool kept_files_script(char path[PATH_MAX], const char *folder)
 {
@@ -73,12 +64,33 @@ static int kept_files_name_script(const char *folder, struct profile *profile)
 		       : 0;
 }
 
+/* Those that have names; the program's processes write the page. */
+static int kept_files_name_lost(const struct io_page *page, struct profile *profile)
+{
+	size_t used = 0;
+
+	profile_free_texts(profile->lost_files);
+	profile->lost_files = calloc(IO_LOST + 1, sizeof(char *));
+	if (profile->lost_files == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < IO_LOST; i++)
+		if (page->lost[i].number == i + 1 &&
+		    profile_text(&profile->lost_files[used++], "%.*s", IO_PATH - 1,
+				 page->lost[i].path) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 int kept_files_close(const struct io_page *page, struct profile *profile)
 {
+	uint64_t lost = page->lost_count, all = page->kept_count;
+
 	if (page->kept_folder[0] == '\0')
 		return 0;
-	profile->files_kept = kept_files_count(page, IO_KEPT);
-	profile->files_lost = kept_files_count(page, IO_LOST);
+	profile->files_kept = all > lost ? all - lost : 0;
+	profile->files_lost = lost;
+	if (lost > 0 && kept_files_name_lost(page, profile) < 0)
+		return -ENOMEM;
 	if (profile->files_kept > 0)
 		return kept_files_name_script(page->kept_folder, profile);
 	rmdir(page->kept_folder);
@@ -93,7 +105,7 @@ static uint64_t kept_files_there(const char *folder)
 	uint64_t count = 0, number;
 
 	while (kept != NULL && (entry = readdir(kept)) != NULL)
-		count += number_whole(entry->d_name, IO_WRITTEN, &number);
+		count += number_whole(entry->d_name, UINT64_MAX, &number);
 	if (kept != NULL)
 		closedir(kept);
 	return count;
@@ -136,7 +148,7 @@ static void kept_files_run(char *script)
 int kept_files_put_back(const struct io_page *page, struct error *err)
 {
 	const char *folder = page->kept_folder;
-	uint64_t lost = kept_files_count(page, IO_LOST), left;
+	uint64_t lost = page->lost_count, left;
 	char path[PATH_MAX];
 
 	if (kept_files_script(path, folder))

@@ -214,6 +214,7 @@ static int preload_written(const struct preload *preload, struct profile *profil
 	uint64_t count = page->written_count;
 	size_t used = 0;
 
+	profile->files_written_more = page->dropped_written;
 	if (count > IO_WRITTEN)
 		count = IO_WRITTEN;
 	if (count == 0)

@@ -160,24 +160,40 @@ void format_unseen(FILE *out, const struct profile *profile)
 void format_written(FILE *out, const struct profile *profile)
 {
 	char *const *files = profile->files_written;
-	size_t count = 0;
+	uint64_t more = profile->files_written_more, named = 0, count;
+	char text[FORMAT_SIZE];
 
-	while (files != NULL && files[count] != NULL)
-		count++;
+	while (files != NULL && files[named] != NULL)
+		named++;
+	count = named + (more == UNKNOWN ? 0 : more);
 	if (count > 0)
-		fprintf(out, "%zu file%s while data was repeated: %s%s", count,
-			count == 1 ? "" : "s", files[0], count > 1 ? " ..." : "");
+		fprintf(out, "%s file%s while data was repeated%s%s%s",
+			format_count(text, count), count == 1 ? "" : "s",
+			named > 0 ? ": " : "", named > 0 ? files[0] : "",
+			named > 0 && count > 1 ? " ..." : "");
+}
+
+static void format_lost(FILE *out, const struct profile *profile)
+{
+	char *const *files = profile->lost_files;
+	bool named = files != NULL && files[0] != NULL;
+	char count[FORMAT_SIZE];
+
+	fprintf(out, "%s overwritten file%s could not be kept%s%s%s",
+		format_count(count, profile->files_lost),
+		profile->files_lost == 1 ? "" : "s", named ? ": " : "",
+		named ? files[0] : "", named && profile->files_lost > 1 ? " ..." : "");
 }
 
 void format_kept(FILE *out, const struct profile *profile)
 {
+	bool lost = profile->files_lost != UNKNOWN && profile->files_lost > 0;
 	char count[FORMAT_SIZE];
 
-	if (profile->files_lost != UNKNOWN && profile->files_lost > 0)
-		fprintf(out, "%s overwritten file%s could not be kept%s",
-			format_count(count, profile->files_lost),
-			profile->files_lost == 1 ? "" : "s",
-			profile->put_back == NULL ? "" : "; ");
+	if (lost)
+		format_lost(out, profile);
+	if (lost && profile->put_back != NULL)
+		fputs("; ", out);
 	if (profile->put_back != NULL)
 		fprintf(out, "%s file%s that it overwrote: sh %s puts %s back",
 			format_count(count, profile->files_kept),

@@ -21,20 +21,33 @@ static void html_own_words(const struct html *html, const char *title,
 	free(text);
 }
 
-static void html_own_files(const struct html *html)
+/* `more` than these. */
+static void html_own_files(const struct html *html, const char *title,
+			   char *const *files, uint64_t more)
 {
-	char *const *files = html->profile->files_written;
+	char count[FORMAT_SIZE];
 
 	if (files == NULL || files[0] == NULL)
 		return;
-	fputs("<details><summary>Files written while data was repeated</summary>\n<ul>",
-	      html->out);
+	fprintf(html->out, "<details><summary>%s</summary>\n<ul>", title);
 	for (; *files != NULL; files++) {
 		fputs("<li><code>", html->out);
 		html_text(html->out, *files);
 		fputs("</code></li>\n", html->out);
 	}
+	if (more != UNKNOWN && more > 0)
+		fprintf(html->out, "<li>and %s more</li>\n", format_count(count, more));
 	fputs("</ul>\n</details>\n", html->out);
+}
+
+/* How many there are. */
+static uint64_t html_own_count(char *const *files)
+{
+	uint64_t count = 0;
+
+	while (files != NULL && files[count] != NULL)
+		count++;
+	return count;
 }
 
 static void html_own_put_back(const struct html *html)
@@ -64,7 +77,12 @@ static char *html_own_body(const struct html *html)
 	html_own_words(&body, "Epochs", format_epoch_starts);
 	html_own_words(&body, "Recipe", format_recipe);
 	html_own_put_back(&body);
-	html_own_files(&body);
+	html_own_files(&body, "Files that it overwrote, and that could not be kept",
+		       html->profile->lost_files,
+		       html->profile->files_lost -
+			       html_own_count(html->profile->lost_files));
+	html_own_files(&body, "Files written while data was repeated",
+		       html->profile->files_written, html->profile->files_written_more);
 	return io_text(body.out, &text);
 }
 

@@ -137,9 +137,9 @@ def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0
     print("the end", flush=True)
 
 
-def evaluates(folder, workers=0, keep=None, inside=None):
+def evaluates(folder, workers=0, keep=None, inside=None, pictures=0):
     """Validation comes first, and without no_grad; a checkpoint after each epoch, and one
-    inside."""
+    inside, after so many pictures."""
     data = Files(folder, 1)
     train_set, test_set = torch.utils.data.random_split(data, [len(data) - 60, 60])
     loader = loader_of(train_set, num_workers=int(workers))
@@ -154,6 +154,9 @@ def evaluates(folder, workers=0, keep=None, inside=None):
             optimizer.step()
             schedule.step()
             if number == 20:
+                for picture in range(int(pictures)):
+                    with open(f"{inside}.{picture}", "wb") as file:
+                        file.write(b"P6")
                 torch.save({"weight": training.weight}, inside)
             loss = training.weight.item()
         return loss

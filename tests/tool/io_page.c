@@ -7,6 +7,7 @@
  *	io_page show FILE			JSON
  */
 #include "profiler/io_page.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 
 #include <fcntl.h>
@@ -49,7 +50,7 @@ static void set(struct io_page *page, const char *word)
 	else if (strncmp(word, "listing", length) == 0)
 		page->listing = number != 0;
 	else if (strncmp(word, "keeping", length) == 0)
-		page->keeping = number != 0;
+		page->keeping = number != 0 ? clock_real() : 0;
 	else if (strncmp(word, "kept", length) == 0)
 		snprintf(page->kept_folder, sizeof(page->kept_folder), "%s", value + 1);
 }
@@ -87,9 +88,9 @@ static void show_files(const struct io_page *page)
 	}
 	printf("],\n\"written\": [");
 	for (uint64_t i = 0; i < page->written_count && i < IO_WRITTEN; i++)
-		printf("%s[\"%s\", %u]", i > 0 ? ", " : "", page->written[i].path,
-		       page->written[i].kept);
-	printf("],\n");
+		printf("%s\"%s\"", i > 0 ? ", " : "", page->written[i].path);
+	printf("],\n\"to_keep\": %" PRIu64 ", \"lost\": %" PRIu64 ",\n",
+	       page->kept_count, page->lost_count);
 }
 
 static void show(const struct io_page *page)

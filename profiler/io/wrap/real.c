@@ -70,6 +70,16 @@ static int real_rename(const char *from, const char *to)
 	return real_renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+static int real_truncate(const char *path, off_t length)
+{
+	return (int)syscall(SYS_truncate, path, length);
+}
+
+static int real_ftruncate(int fd, off_t length)
+{
+	return (int)syscall(SYS_ftruncate, fd, length);
+}
+
 static ssize_t real_read(int fd, void *to, size_t size)
 {
 	return syscall(SYS_read, fd, to, size);
@@ -195,6 +205,10 @@ struct real real = {
 	.rename = real_rename,
 	.renameat = real_renameat,
 	.renameat2 = real_renameat2,
+	.truncate = real_truncate,
+	.truncate64 = real_truncate,
+	.ftruncate = real_ftruncate,
+	.ftruncate64 = real_ftruncate,
 	.read = real_read,
 	.__read_chk = real_read_chk,
 	.readv = real_readv,

@@ -35,6 +35,12 @@
 	X(int, renameat2,                                                              \
 	  (int from_at, const char *from, int at, const char *to, unsigned flags))
 
+#define REAL_SHORTENS(X)                                                               \
+	X(int, truncate, (const char *path, off_t length))                             \
+	X(int, truncate64, (const char *path, off64_t length))                         \
+	X(int, ftruncate, (int fd, off_t length))                                      \
+	X(int, ftruncate64, (int fd, off64_t length))
+
 #define REAL_READS(X)                                                                  \
 	X(ssize_t, read, (int fd, void *to, size_t size))                              \
 	X(ssize_t, __read_chk, (int fd, void *to, size_t size, size_t room))           \
@@ -101,6 +107,7 @@
 #define REAL_ALL(X)                                                                    \
 	REAL_OPENS(X)                                                                  \
 	REAL_RENAMES(X)                                                                \
+	REAL_SHORTENS(X)                                                               \
 	REAL_READS(X)                                                                  \
 	REAL_DESCRIPTORS(X)                                                            \
 	REAL_SOCKETS(X)                                                                \

@@ -1,4 +1,4 @@
-/* wrap_open.c - stands before what opens files, and names them. */
+/* wrap_open.c - stands before what opens files. */
 #include "profiler/io/meter.h"
 #include "profiler/io/wrap/real.h"
 #include "profiler/io/written_files.h"
@@ -65,32 +65,3 @@ WRAP_OPEN_2(__open_2, AT_FDCWD, NOTHING, path)
 WRAP_OPEN_2(__open64_2, AT_FDCWD, NOTHING, path)
 WRAP_OPEN_2(__openat_2, at, FOLDER, at, path)
 WRAP_OPEN_2(__openat64_2, at, FOLDER, at, path)
-
-/* ---- names ---- */
-
-static int wrap_open_renamed(int result, int at, const char *path)
-{
-	if (result == 0)
-		written_replaced(at, path);
-	return result;
-}
-
-int rename(const char *from, const char *to)
-{
-	written_replaces(AT_FDCWD, to);
-	return wrap_open_renamed(real.rename(from, to), AT_FDCWD, to);
-}
-
-int renameat(int from_at, const char *from, int at, const char *to)
-{
-	written_replaces(at, to);
-	return wrap_open_renamed(real.renameat(from_at, from, at, to), at, to);
-}
-
-/* With flags it exchanges two, or replaces none. */
-int renameat2(int from_at, const char *from, int at, const char *to, unsigned flags)
-{
-	if (flags == 0)
-		written_replaces(at, to);
-	return wrap_open_renamed(real.renameat2(from_at, from, at, to, flags), at, to);
-}

@@ -1,4 +1,5 @@
 /* written_files_test.c - what is kept of files before the program overwrites them. */
+#include "loader/base/clock.h"
 #include "profiler/io/written_files.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
@@ -21,7 +22,7 @@ static struct io_page *keeping_page(void)
 	snprintf(page->kept_folder, sizeof(page->kept_folder), "%.400s/kept",
 		 scratch_path());
 	assert_int_equal(mkdir("kept", 0700), 0);
-	page->keeping = 1;
+	page->keeping = clock_real();
 	return page;
 }
 
@@ -40,7 +41,6 @@ static void the_script_names_what_it_moves_and_asks_nothing(void **state)
 	(void)state;
 	scratch_file("model.pt", 100);
 	overwrite("model.pt");
-	assert_int_equal(page->written[0].kept, IO_KEPT);
 	assert_int_equal(scratch_size("kept/1"), 100);
 	script = fopen("kept/put-back", "r");
 	assert_non_null(script);
@@ -59,7 +59,9 @@ static void one_that_the_script_can_not_name_is_told_as_lost(void **state)
 	assert_int_equal(mkdir("kept/put-back", 0700), 0);
 	scratch_file("model.pt", 100);
 	overwrite("model.pt");
-	assert_int_equal(page->written[0].kept, IO_LOST);
+	assert_int_equal(page->lost_count, 1);
+	assert_int_equal(page->lost[0].number, 1);
+	assert_non_null(strstr(page->lost[0].path, "/model.pt"));
 	assert_int_equal(scratch_size("kept/1"), 100);
 }
 
@@ -73,8 +75,7 @@ static void one_that_was_added_to_is_kept_later(void **state)
 	io_part_batch(1, "data");
 	io_part_close(io_part_open("log", O_WRONLY | O_APPEND));
 	io_part_close(io_part_open("new", O_WRONLY | O_CREAT));
-	assert_int_equal(page->written[0].kept, IO_THERE);
-	assert_int_equal(page->written[1].kept, IO_NEW);
+	assert_int_equal(page->kept_count, 0);
 	scratch_file("new", 5);
 	for (int i = 0; i < 2; i++) {
 		overwrite("log");
@@ -82,9 +83,108 @@ static void one_that_was_added_to_is_kept_later(void **state)
 		scratch_file("log", 5);
 	}
 	assert_int_equal(page->written_count, 2);
-	assert_int_equal(page->written[0].kept, IO_KEPT);
-	assert_int_equal(page->written[1].kept, IO_NEW);
+	assert_int_equal(page->kept_count, 1);
 	assert_int_equal(scratch_size("kept/1"), 100);
+}
+
+static void dump(const char *what, unsigned count)
+{
+	char name[16];
+
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%s%u", what, i);
+		overwrite(name);
+	}
+}
+
+/* A program that dumps pictures, and saves over the user's old file at the end. */
+static void keeping_needs_no_room_for_names(void **state)
+{
+	enum { MORE = 44 };
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("data", 10);
+	scratch_file("last.pt", 100);
+	io_part_batch(1, "data");
+	dump("picture", IO_WRITTEN + MORE);
+	scratch_file("picture280", 5);
+	for (int i = 0; i < 2; i++) {
+		overwrite("last.pt");
+		overwrite("picture280");
+		scratch_file("last.pt", 7);
+	}
+	assert_int_equal(page->kept_count, 1);
+	assert_int_equal(page->lost_count, 0);
+	assert_int_equal(scratch_size("kept/1"), 100);
+	assert_int_equal(page->written_count, IO_WRITTEN + MORE + 1);
+	assert_int_equal(page->dropped_written, MORE + 1);
+}
+
+/* Then what nobody has changed since files are kept is the user's. */
+static void neither_does_it_room_for_marks(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("last.pt", 100);
+	page->keeping = clock_real() + 1000000000;
+	memset(page->marks, 0xff, sizeof(page->marks));
+	overwrite("last.pt");
+	assert_int_equal(scratch_size("kept/1"), 100);
+	scratch_file("last.pt", 5);
+	page->keeping = 1;
+	overwrite("last.pt");
+	assert_int_equal(page->kept_count, 1);
+}
+
+/* Longer than any that the page has room for. */
+static void neither_is_a_path_too_long(void **state)
+{
+	struct io_page *page = keeping_page();
+	char path[900], script[16384] = "";
+	FILE *file;
+
+	(void)state;
+	memset(path, 'd', sizeof(path));
+	for (unsigned i = 200; i < sizeof(path); i += 200)
+		path[i] = '/';
+	path[sizeof(path) - 1] = '\0';
+	scratch_file(path, 100);
+	overwrite(path);
+	assert_int_equal(page->lost_count, 0);
+	assert_int_equal(page->dropped_written, 1);
+	assert_int_equal(scratch_size("kept/1"), 100);
+	file = fopen("kept/put-back", "r");
+	assert_non_null(file);
+	assert_true(fread(script, 1, sizeof(script) - 1, file) > sizeof(path));
+	fclose(file);
+	assert_non_null(strstr(script, path));
+}
+
+static void what_gets_shorter_is_kept_as_it_was(void **state)
+{
+	struct io_page *page = keeping_page();
+	int fd;
+
+	(void)state;
+	scratch_file("a", 100);
+	scratch_file("b", 100);
+	written_shortens("a", 100);
+	written_shortens("a", 200);
+	assert_int_equal(page->kept_count, 0);
+	written_shortens("a", 40);
+	assert_int_equal(truncate("a", 40), 0);
+	fd = open("b", O_RDWR | O_CLOEXEC);
+	written_shortens_open(fd, 0);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	written_shortens_open(fd, 0);
+	assert_int_equal(page->kept_count, 2);
+	assert_int_equal(scratch_size("kept/1"), 100);
+	assert_int_equal(scratch_size("kept/2"), 100);
+	assert_int_equal(write(fd, "new", 3), 3);
+	assert_int_equal(scratch_size("b"), 3);
+	close(fd);
 }
 
 int main(int argc, char **argv)
@@ -93,6 +193,10 @@ int main(int argc, char **argv)
 		IN_PAGE(the_script_names_what_it_moves_and_asks_nothing),
 		IN_PAGE(one_that_the_script_can_not_name_is_told_as_lost),
 		IN_PAGE(one_that_was_added_to_is_kept_later),
+		IN_PAGE(keeping_needs_no_room_for_names),
+		IN_PAGE(neither_does_it_room_for_marks),
+		IN_PAGE(neither_is_a_path_too_long),
+		IN_PAGE(what_gets_shorter_is_kept_as_it_was),
 	};
 
 	if (argc > 1)

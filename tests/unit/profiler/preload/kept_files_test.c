@@ -41,8 +41,7 @@ static void keep(const char *to)
 	fprintf(script, "mv -f -- kept/1 %s\n", to);
 	fclose(script);
 	scratch_file("kept/1", 10);
-	page->written_count = page->written[0].number = 1;
-	page->written[0].kept = IO_KEPT;
+	page->kept_count = 1;
 }
 
 static void what_was_kept_is_put_back(void **state)
@@ -68,11 +67,19 @@ static void what_can_not_be_put_back_is_told_and_stays(void **state)
 
 static void what_was_lost_is_told(void **state)
 {
+	struct profile profile;
 	struct error err = {0};
 
 	(void)state;
-	page->written_count = page->written[0].number = 1;
-	page->written[0].kept = IO_LOST;
+	profile_init(&profile);
+	page->kept_count = page->lost_count = page->lost[0].number = 1;
+	strcpy(page->lost[0].path, "/home/me/last.pt");
+	assert_int_equal(kept_files_close(page, &profile), 0);
+	assert_int_equal(profile.files_kept, 0);
+	assert_int_equal(profile.files_lost, 1);
+	assert_string_equal(profile.lost_files[0], "/home/me/last.pt");
+	assert_null(profile.lost_files[1]);
+	profile_free(&profile);
 	assert_int_equal(kept_files_put_back(page, &err), -EIO);
 	assert_non_null(strstr(err.message, "could not be kept"));
 	assert_int_equal(access("kept", F_OK), -1);

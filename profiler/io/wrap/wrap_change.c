@@ -1,0 +1,44 @@
+/* wrap_change.c - stands before what gives files other names, or less length. */
+#include "profiler/io/wrap/real.h"
+#include "profiler/io/written_files.h"
+
+#include <fcntl.h>
+
+static int wrap_change_renamed(int result, int at, const char *path)
+{
+	if (result == 0)
+		written_replaced(at, path);
+	return result;
+}
+
+int rename(const char *from, const char *to)
+{
+	written_replaces(AT_FDCWD, to);
+	return wrap_change_renamed(real.rename(from, to), AT_FDCWD, to);
+}
+
+int renameat(int from_at, const char *from, int at, const char *to)
+{
+	written_replaces(at, to);
+	return wrap_change_renamed(real.renameat(from_at, from, at, to), at, to);
+}
+
+/* With flags it exchanges two, or replaces none. */
+int renameat2(int from_at, const char *from, int at, const char *to, unsigned flags)
+{
+	if (flags == 0)
+		written_replaces(at, to);
+	return wrap_change_renamed(real.renameat2(from_at, from, at, to, flags), at, to);
+}
+
+/* int name(parameters), of what `before` is told */
+#define WRAP_SHORTEN(name, before, type, what)                                         \
+	int name(type what, off_t length)                                              \
+	{                                                                              \
+		before(what, length);                                                  \
+		return real.name(what, length);                                        \
+	}
+WRAP_SHORTEN(truncate, written_shortens, const char *, path)
+WRAP_SHORTEN(truncate64, written_shortens, const char *, path)
+WRAP_SHORTEN(ftruncate, written_shortens_open, int, fd)
+WRAP_SHORTEN(ftruncate64, written_shortens_open, int, fd)
