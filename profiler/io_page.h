@@ -100,6 +100,7 @@ enum {
 	IO_SOCKET = 2, /* it used a connection */
 	IO_FORKED = 4, /* it started a process, or waited for one */
 	IO_LISTED = 8, /* of the first pass of a list */
+	IO_CALLS = 16, /* its process can read by calls that are not seen */
 };
 
 /* A batch that was made. */

@@ -46,7 +46,9 @@ static struct batch_mapped {
 	bool known;       /* looked at, in its first batch */
 	bool any;         /* there were mapped files then, */
 	uint64_t touched; /* of which so much was in memory before it; */
-	uint32_t flag;    /* IO_MAPPED: and more after it, or a batch mapped some */
+	uint32_t flags;   /* IO_MAPPED: and more after it, or a batch mapped some;
+			   * IO_CALLS: there is a ring */
+	uint32_t batches; /* so far */
 } batch_mapped;
 
 /* Written by the thread that begins it, but for digest and flags. */
@@ -120,12 +122,23 @@ static void batch_look_mapped(void)
 	batch_mapped.touched = batch_mapped.any ? mapped_touched() : 0;
 }
 
+/* True for the first one, and then more and more rarely. */
+static bool batch_looks_for_rings(void)
+{
+	uint32_t batches = ++batch_mapped.batches;
+
+	return (batches & (batches - 1)) == 0 && (batches & 0x55555555) != 0 &&
+	       (batch_mapped.flags & IO_CALLS) == 0;
+}
+
 static void batch_know_mapped(void)
 {
 	if (!batch_mapped.known && batch_mapped.any &&
 	    mapped_touched() > batch_mapped.touched)
-		batch_mapped.flag = IO_MAPPED;
+		batch_mapped.flags |= IO_MAPPED;
 	batch_mapped.known = true;
+	if (batch_looks_for_rings() && mapped_rings())
+		batch_mapped.flags |= IO_CALLS;
 }
 
 void batch_child(void)
@@ -178,8 +191,9 @@ static void batch_record(struct io_batch *batch, const struct io_slot *slot,
 	batch->digest = atomic_load(&batch_now.digest);
 	batch->samples = samples;
 	batch->pid = io_slot_pid(slot);
-	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flag;
-	batch_mapped.flag |= batch->flags & IO_MAPPED; /* later ones read it, too */
+	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flags;
+	/* later ones read it, too */
+	batch_mapped.flags |= batch->flags & (IO_MAPPED | IO_CALLS);
 	if (end->forks != begin->forks || used->children != had->children)
 		batch->flags |= IO_FORKED;
 }

@@ -109,7 +109,15 @@ static bool mapped_is_data(const char *line)
 	       mapped_inode(line) != mapped_own[1];
 }
 
-bool mapped_any(void)
+static bool mapped_is_ring(const char *line)
+{
+	const char *path = strchr(line, '/');
+
+	return strstr(line, " anon_inode:[io_uring]") != NULL ||
+	       (path != NULL && strncmp(path, "/[aio]", 6) == 0);
+}
+
+static bool mapped_find(bool (*is)(const char *line))
 {
 	struct mapped_text text;
 	const char *line;
@@ -118,9 +126,19 @@ bool mapped_any(void)
 	if (!mapped_open(&text, "/proc/self/maps"))
 		return false;
 	while (!found && (line = mapped_line(&text)) != NULL)
-		found = mapped_is_data(line);
+		found = is(line);
 	raw_close(text.fd);
 	return found;
+}
+
+bool mapped_any(void)
+{
+	return mapped_find(mapped_is_data);
+}
+
+bool mapped_rings(void)
+{
+	return mapped_find(mapped_is_ring);
 }
 
 uint64_t mapped_touched(void)

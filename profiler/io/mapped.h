@@ -18,4 +18,8 @@ bool mapped_any(void);
 /* Bytes of them that this process has touched; takes twenty. */
 uint64_t mapped_touched(void);
 
+/* True where the kernel shares a ring with this process, of io_uring or of libaio, by which
+ * it may read what no call shows. Takes a millisecond, too. */
+bool mapped_rings(void);
+
 #endif

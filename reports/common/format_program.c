@@ -144,8 +144,8 @@ void format_seen(FILE *out, const struct profile *profile)
 	fprintf(out, "%s of the bytes that the loader's processes read",
 		format_percent(percent, profile->coverage));
 	if (profile->coverage < SEEN_ENOUGH)
-		fputs("; the rest came by calls that are not seen, such as sendfile "
-		      "and io_uring, and counts as preparation",
+		fputs("; the rest came by calls that are not seen, such as raw "
+		      "system calls, and counts as preparation",
 		      out);
 	format_not_counted(out, profile);
 }

@@ -9,12 +9,17 @@
  *	io_reader cost FILE N		prints ns of pread() of 4 KiB, and of open(), read()
  *					and close(), N times: outside of a batch, and in one
  *	io_reader wait FILE N		N batches that open and read FILE once each
+ *	io_reader aio FILE		a batch that reads FILE by aio_read()
+ *	io_reader uring FILE		the same by io_uring; 77: the kernel has it not
  */
 #include "loader/base/clock.h"
 
+#include <aio.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <liburing.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -250,6 +255,43 @@ static void wait_for_it(const char *path, int count)
 	}
 }
 
+/* ---- reads that are no calls ---- */
+
+static char later[1 << 16];
+
+static void read_by_aio(const char *path)
+{
+	struct aiocb request = {.aio_buf = later, .aio_nbytes = sizeof(later)};
+	const struct aiocb *all[] = {&request};
+
+	batch_begin(0);
+	batch_end(1);
+	batch_begin(1);
+	request.aio_fildes = open(path, O_RDONLY | O_CLOEXEC);
+	must(request.aio_fildes >= 0 && aio_read(&request) == 0, "aio_read");
+	while (aio_error(&request) == EINPROGRESS)
+		aio_suspend(all, 1, NULL);
+	must(aio_return(&request) > 0, path);
+	batch_end(1);
+}
+
+static void read_by_uring(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct io_uring ring;
+	struct io_uring_cqe *done;
+
+	batch_begin(0);
+	if (io_uring_queue_init(4, &ring, 0) < 0)
+		exit(77);
+	io_uring_prep_read(io_uring_get_sqe(&ring), fd, later, sizeof(later), 0);
+	must(io_uring_submit(&ring) == 1, "io_uring_submit");
+	must(io_uring_wait_cqe(&ring, &done) == 0 && done->res > 0, path);
+	batch_end(1);
+	io_uring_queue_exit(&ring);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 3 ? atoi(argv[3]) : 0;
@@ -262,6 +304,10 @@ int main(int argc, char **argv)
 		threads(argv[2], count);
 	else if (strcmp(argv[1], "cost") == 0)
 		cost(argv[2], count);
+	else if (strcmp(argv[1], "aio") == 0)
+		read_by_aio(argv[2]);
+	else if (strcmp(argv[1], "uring") == 0)
+		read_by_uring(argv[2]);
 	else
 		wait_for_it(argv[2], count);
 	return 0;

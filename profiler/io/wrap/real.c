@@ -118,6 +118,23 @@ static ssize_t real_preadv2(int fd, const struct iovec *to, int count, off_t at,
 	return syscall(SYS_preadv2, fd, to, count, at, 0, flags);
 }
 
+static ssize_t real_sendfile(int to, int from, off_t *offset, size_t count)
+{
+	return syscall(SYS_sendfile, to, from, offset, count);
+}
+
+static ssize_t real_copy_file_range(int from, off64_t *offset, int to,
+				    off64_t *to_offset, size_t count, unsigned flags)
+{
+	return syscall(SYS_copy_file_range, from, offset, to, to_offset, count, flags);
+}
+
+static ssize_t real_splice(int from, off64_t *offset, int to, off64_t *to_offset,
+			   size_t count, unsigned flags)
+{
+	return syscall(SYS_splice, from, offset, to, to_offset, count, flags);
+}
+
 static int real_close(int fd)
 {
 	return (int)syscall(SYS_close, fd);
@@ -220,6 +237,10 @@ struct real real = {
 	.preadv64 = real_preadv,
 	.preadv2 = real_preadv2,
 	.preadv64v2 = real_preadv2,
+	.sendfile = real_sendfile,
+	.sendfile64 = real_sendfile,
+	.copy_file_range = real_copy_file_range,
+	.splice = real_splice,
 	.close = real_close,
 	.dup2 = real_dup2,
 	.dup3 = real_dup3,

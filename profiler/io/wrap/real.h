@@ -9,9 +9,12 @@
 #ifndef DSA_IO_REAL_H
 #define DSA_IO_REAL_H
 
+#include <aio.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -57,6 +60,24 @@
 	  (int fd, const struct iovec *to, int count, off_t at, int flags))            \
 	X(ssize_t, preadv64v2,                                                         \
 	  (int fd, const struct iovec *to, int count, off64_t at, int flags))
+
+#define REAL_COPIES(X)                                                                 \
+	X(ssize_t, sendfile, (int to, int from, off_t *offset, size_t count))          \
+	X(ssize_t, sendfile64, (int to, int from, off64_t *offset, size_t count))      \
+	X(ssize_t, copy_file_range,                                                    \
+	  (int from, off64_t *offset, int to, off64_t *to_offset, size_t count,        \
+	   unsigned flags))                                                            \
+	X(ssize_t, splice,                                                             \
+	  (int from, off64_t *offset, int to, off64_t *to_offset, size_t count,        \
+	   unsigned flags))
+
+#define REAL_LATER(X)                                                                  \
+	X(int, aio_read, (struct aiocb * request))                                     \
+	X(int, aio_read64, (struct aiocb64 * request))                                 \
+	X(int, lio_listio,                                                             \
+	  (int mode, struct aiocb *const list[], int count, struct sigevent *event))   \
+	X(int, lio_listio64,                                                           \
+	  (int mode, struct aiocb64 *const list[], int count, struct sigevent *event))
 
 #define REAL_DESCRIPTORS(X)                                                            \
 	X(int, close, (int fd))                                                        \
@@ -109,6 +130,8 @@
 	REAL_RENAMES(X)                                                                \
 	REAL_SHORTENS(X)                                                               \
 	REAL_READS(X)                                                                  \
+	REAL_COPIES(X)                                                                 \
+	REAL_LATER(X)                                                                  \
 	REAL_DESCRIPTORS(X)                                                            \
 	REAL_SOCKETS(X)                                                                \
 	REAL_STREAMS(X)
