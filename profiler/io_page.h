@@ -13,6 +13,7 @@
  *	| slots[]   |  a process each, while it lives; then the next one counts on
  *	| batches[] |  a ring: what each batch took that a process made
  *	| ranges[]  |  what the batches of the list read: its first pass fills it
+ *	| paths[]   |  of which files
  *	| written[] |  files that the program opened to write
  *	| lost[]    |  of these: what they held before is lost
  *	| marks[]   |  paths of all of them, hashed
@@ -42,7 +43,8 @@ struct error;
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
 	IO_BATCHES = 1 << 14,
-	IO_RANGES = 1 << 15,
+	IO_RANGES = 1 << 17,
+	IO_PATHS = 1 << 24, /* bytes of their paths, all together */
 	IO_WRITTEN = 256,     /* names of files */
 	IO_MARKS = 1 << 16,   /* paths that are known again, with a name or without */
 	IO_LOST = 8,
@@ -130,7 +132,7 @@ struct io_range {
 	uint64_t key;            /* of the batch */
 	uint64_t from;
 	_Atomic uint64_t to; /* bytes; grows while the batch is made */
-	char path[IO_PATH];  /* absolute; ends with 0 */
+	uint32_t path;       /* where in io_page.paths: absolute; ends with 0 */
 };
 
 /* A file that the program opened to write, or renamed another to. */
@@ -198,7 +200,7 @@ struct io_page {
 	_Atomic uint64_t busy_until_ns;
 
 	/* So far. Of ranges and files those beyond their room are not there. */
-	_Atomic uint64_t batch_count, range_count, written_count;
+	_Atomic uint64_t batch_count, range_count, path_bytes, written_count;
 
 	/* Files that were to be kept, each called by its number from 1 on in kept_folder;
 	 * and of them those that could not be, or that its script has no line for. */
@@ -218,6 +220,7 @@ struct io_page {
 	struct io_slot slots[IO_SLOTS];
 	struct io_batch batches[IO_BATCHES];
 	struct io_range ranges[IO_RANGES];
+	char paths[IO_PATHS];
 	struct io_written written[IO_WRITTEN], lost[IO_LOST];
 	_Atomic uint64_t marks[IO_MARKS];
 	struct io_part parts[IO_PARTS];

@@ -19,11 +19,12 @@ enum {
 
 /* ---- which ---- */
 
-static bool io_list_drawn(const struct io_range *range, double share, uint64_t seed)
+static bool io_list_drawn(const struct io_range *range, const char *path, double share,
+			  uint64_t seed)
 {
 	struct random random = {random_seed(seed, range->from / STRETCH, 0)};
 
-	for (const char *at = range->path; *at != '\0'; at++)
+	for (const char *at = path; *at != '\0'; at++)
 		random.state = random_mix(random.state ^ (unsigned char)*at);
 	return random_unit(&random) < share;
 }
@@ -31,9 +32,10 @@ static bool io_list_drawn(const struct io_range *range, double share, uint64_t s
 /* What is done with a range of an open file; 0 or -errno. */
 typedef int io_list_act(int fd, const struct io_range *range, void *arg);
 
-static int io_list_apply(const struct io_range *range, io_list_act *act, void *arg)
+static int io_list_apply(const char *path, const struct io_range *range,
+			 io_list_act *act, void *arg)
 {
-	int fd = raw_open(range->path, O_RDONLY | O_NOCTTY | O_NONBLOCK), result;
+	int fd = raw_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK), result;
 
 	if (fd < 0)
 		return -errno;
@@ -55,11 +57,12 @@ static int io_list_each(const struct io_list_draw *draw, io_list_act *act, void 
 	for (uint64_t i = 0; page != NULL && i < page->range_count && i < IO_RANGES;
 	     i++) {
 		const struct io_range *range = &page->ranges[i];
+		const char *path = page->paths + range->path;
 		int result = 0;
 
 		if (range->number == i + 1 &&
-		    io_list_drawn(range, draw->share, draw->seed))
-			result = io_list_apply(range, act, arg);
+		    io_list_drawn(range, path, draw->share, draw->seed))
+			result = io_list_apply(path, range, act, arg);
 		if (first == 0)
 			first = result;
 	}
@@ -153,5 +156,5 @@ void dsa_io_list_clear(void)
 		return;
 	for (uint64_t i = 0; i < page->range_count && i < IO_RANGES; i++)
 		page->ranges[i].number = 0;
-	page->range_count = 0;
+	page->range_count = page->path_bytes = 0;
 }

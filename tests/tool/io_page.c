@@ -83,8 +83,8 @@ static void show_files(const struct io_page *page)
 		const struct io_range *range = &page->ranges[i];
 
 		printf("%s[%" PRIu64 ", \"%s\", %" PRIu64 ", %" PRIu64 "]",
-		       i > 0 ? ",\n" : "", range->key, range->path, range->from,
-		       range->to);
+		       i > 0 ? ",\n" : "", range->key, page->paths + range->path,
+		       range->from, range->to);
 	}
 	printf("],\n\"written\": [");
 	for (uint64_t i = 0; i < page->written_count && i < IO_WRITTEN; i++)

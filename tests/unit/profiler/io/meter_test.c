@@ -253,7 +253,7 @@ static void ranges_are_kept_of_a_list_alone(void **state)
 	assert_int_equal(page->ranges[0].from, 0);
 	assert_int_equal(page->ranges[0].to, 5000);
 	snprintf(path, sizeof(path), "%s/a", scratch_path());
-	assert_string_equal(page->ranges[0].path, path);
+	assert_string_equal(page->paths + page->ranges[0].path, path);
 }
 
 static void what_is_read_in_a_row_is_one_range(void **state)
@@ -301,16 +301,22 @@ static void what_has_no_room_is_counted(void **state)
 	path[599] = '\0';
 	scratch_file(path, 10);
 	page->listing = 1;
-	io_part_batch(1, path);
+	io_part_batch(1, path); /* whatever its length */
 	assert_int_equal(io_part_last()->bytes, 10);
-	assert_int_equal(page->dropped_ranges, 1);
+	assert_int_equal(page->dropped_ranges, 0);
+	assert_non_null(strstr(page->paths + page->ranges[0].path, path));
 	scratch_file("a", 10);
 	page->range_count = IO_RANGES - 1;
 	io_part_batch(2, "a");
-	assert_int_equal(page->dropped_ranges, 1);
+	assert_int_equal(page->dropped_ranges, 0);
 	io_part_batch(3, "a");
-	assert_int_equal(page->dropped_ranges, 2);
+	assert_int_equal(page->dropped_ranges, 1);
 	assert_int_equal(page->ranges[IO_RANGES - 1].key, 2);
+	page->range_count = 1;
+	page->path_bytes = IO_PATHS - strlen(scratch_path());
+	io_part_batch(4, "a");
+	assert_int_equal(page->dropped_ranges, 2);
+	assert_int_equal(page->paths[IO_PATHS - 1], 0);
 }
 
 /* ---- files that are written ---- */
