@@ -81,6 +81,9 @@ struct driver_ops {
 	void (*keep_up)(void *loader);
 };
 
+/* Of a loader whose batches come in rounds: thrown away, and measured at the least. */
+enum { DRIVER_SETTLE_ROUNDS = 2, DRIVER_ROUNDS = 4 };
+
 /* Trace, process, operations and loader outlive the driver. */
 struct driver_parts {
 	struct trace *trace;           /* the session, mapped to be written */

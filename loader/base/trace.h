@@ -225,6 +225,7 @@ enum trace_unseen {
 	TRACE_MAPPED = 1, /* mapped files */
 	TRACE_SOCKET = 2, /* connections */
 	TRACE_FORKED = 4, /* processes that were started */
+	TRACE_CALLS = 16, /* calls that are not seen, such as those of io_uring */
 };
 
 /*
@@ -239,13 +240,19 @@ struct trace_made {
 	uint32_t opens;
 	uint64_t bytes;         /* that they read, */
 	uint64_t storage_bytes; /* and of these waited for storage */
+	/* What their processes read, as the kernel counts it, and what was seen of that,
+	 * between two looks of each near the window's ends. */
+	uint64_t proc_bytes, seen_bytes;
 	uint64_t io_ns;
 	uint64_t throttled; /* calls that the emulated storage held back */
 	uint64_t
 		renewed_ns; /* between steps: what the program changed was copied anew */
 	/* Of the files that are listed, at the switch's end and the window's: bytes that
-	 * batches read of them, and how many lay in the page cache. 0 of 0: none. */
+	 * batches read of them, and how many lay in the page cache. 0 of 0: none. And how
+	 * many were to be evicted before. */
 	uint64_t listed_bytes, begin_resident, end_resident; /* UINT64_MAX: unknown */
+	uint64_t evicted_bytes;
+	uint32_t unlisted; /* parts of files that the list has no room for */
 	uint32_t devices; /* enum trace_devices: of either end the one that says more;
 			   * of any loader */
 	uint32_t unseen;  /* enum trace_unseen, of any of its batches */

@@ -6,9 +6,6 @@
 
 #define MS UINT64_C(1000000)
 
-/* Of a loader whose batches come in rounds: thrown away, and measured at the least. */
-enum { DRIVER_SETTLE_ROUNDS = 2, DRIVER_ROUNDS = 4 };
-
 /* claim.c: true where this loader drives from now on. */
 bool claim_driver(const struct driver_parts *parts);
 

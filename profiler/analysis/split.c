@@ -66,13 +66,6 @@ static void split_set(struct profile *profile, enum profile_split by)
 
 /* ---- words ---- */
 
-static const char *split_unseen(uint32_t unseen)
-{
-	if (unseen & TRACE_MAPPED)
-		return "mapped files";
-	return unseen & TRACE_SOCKET ? "connections" : "processes that are started";
-}
-
 /* `from`: whose batches can't be given again; "": of a run that gives none again. */
 static int split_write_replay(const char *from, struct profile *profile)
 {
@@ -127,7 +120,7 @@ static int split_write(const struct window *windows, const struct split_reads *r
 		return profile_text(&profile->split_why,
 				    "prep and fetch can't be told apart: how long "
 				    "batches wait for %s is not seen",
-				    split_unseen(reads->unseen));
+				    window_unseen(reads->unseen));
 	if (profile_loader(profile) == LOADER_WATCH)
 		return profile_text(
 			&profile->split_why,

@@ -14,6 +14,9 @@
 /* A list has so much more than the window before took: the next one may go faster. */
 #define SPARE_TENTHS 3
 
+/* Of batches: these wait for code, where no data is read. */
+#define BLIND_SHARE .05
+
 /* Percent of the time in I/O: the thread that asks for batches reads them itself. */
 #define OWN_READS 98
 
@@ -32,12 +35,15 @@ static struct hook {
 	uint64_t
 		counted; /* batches of the ring that are in a window's proof, or before */
 	bool no_list;    /* batches can't be given again */
-	uint32_t ahead;     /* batches that its workers are */
-	bool compares;      /* the window's batches are those of the list */
-	bool watched;       /* it may have threads and processes of its own */
-	uint64_t io_ns;     /* all of them, when the window began; */
-	uint64_t own_io_ns; /* in it, the thread that asks for batches */
-	uint64_t step_ns;   /* of the last real window */
+	uint32_t ahead; /* batches that its workers are */
+	bool compares;  /* the window's batches are those of the list */
+	bool watched;   /* it may have threads and processes of its own */
+	uint32_t blind; /* batches of the window for which no read was seen, but storage
+			 * waited for */
+	struct hook_seen seen; /* when the window began, */
+	uint64_t io_ns;        /* and time in I/O of all of them; */
+	uint64_t own_io_ns;    /* in it, the thread that asks for batches */
+	uint64_t step_ns;      /* of the last real window */
 } hook;
 
 /* ---- what batches took ---- */
@@ -73,6 +79,7 @@ static void hook_add_batch(const struct io_batch *batch, struct trace_window *wi
 	if (hook.watched && batch->pid != (uint32_t)getpid())
 		return; /* of a loader below the one that is watched */
 	hook.own_io_ns += batch->own_io_ns;
+	hook.blind += batch->bytes == 0 && batch->storage_bytes > 0;
 	made->batches++;
 	made->unseen |= batch->flags & HOOK_UNSEEN;
 	made->other += hook.compares && !hook_list_agrees(&hook.list, batch);
@@ -100,8 +107,24 @@ static void hook_add_batches(struct trace_window *window)
 /* From now on time in I/O is the window's. */
 static void hook_begin_io(void)
 {
+	hook.seen = hook_seen_before(hook.page);
+	hook.blind = 0;
 	hook.io_ns = io_page_total(hook.page, IO_io_ns);
 	hook.own_io_ns = 0;
+}
+
+/* What the kernel counted beyond what was seen. Some batches wait for code alone. */
+static void hook_end_io(struct trace_made *made)
+{
+	struct hook_seen seen = hook_seen_after(hook.page);
+
+	seen.proc_bytes -= hook.seen.proc_bytes;
+	seen.seen_bytes -= hook.seen.seen_bytes;
+	made->proc_bytes += seen.proc_bytes;
+	made->seen_bytes += seen.seen_bytes;
+	if (hook_seen_lacks(&seen, made->batches) ||
+	    (hook.blind > 1 && hook.blind > BLIND_SHARE * made->batches))
+		made->unseen |= TRACE_CALLS;
 }
 
 /* Of batches that other threads read nobody knows how long the asking one waited for
@@ -141,17 +164,34 @@ static void hook_resume(void *loader)
 		hook_done(hook.calls.start(HOOK_STREAM));
 }
 
-/* Batches that a window of so many steps at the pace of the last real one takes. */
+/* Steps that a list may have: not more files than there is room for, as far as batches
+ * before it tell. */
+static uint64_t hook_most(void)
+{
+	uint64_t batches = io_page_total(hook.page, IO_batches);
+	uint64_t opens = io_page_total(hook.page, IO_opens);
+	uint64_t most = HOOK_LIST_BATCHES / 2, ahead = hook.driver.settle + hook.ahead;
+	uint64_t room = opens > 0 ? IO_RANGES * batches / opens : most;
+
+	room = room > ahead ? (room - ahead) * 10 / (10 + SPARE_TENTHS) : 0;
+	return room < most ? room : most;
+}
+
+/* Batches that a window of so many steps at the pace of the last real one takes: whole
+ * rounds, and as many of them as every window has. */
 static uint32_t hook_wanted(const struct trace_window *window)
 {
 	uint64_t steps = hook.step_ns > 0 ? window->length_ns / hook.step_ns + 1 : 0;
+	uint64_t most = hook_most(), round = hook.driver.round;
 
 	if (steps < window->min_steps)
 		steps = window->min_steps;
-	if (steps > HOOK_LIST_BATCHES / 2)
-		steps = HOOK_LIST_BATCHES / 2;
+	if (steps > most)
+		steps = most;
 	steps += steps * SPARE_TENTHS / 10;
-	return hook.driver.settle + (uint32_t)steps;
+	if (steps < DRIVER_ROUNDS * round)
+		steps = DRIVER_ROUNDS * round;
+	return hook.driver.settle + (uint32_t)((steps + round - 1) / round * round);
 }
 
 /* Two mirrored blocks have one list; windows beside them any. */
@@ -191,12 +231,14 @@ static void hook_look_at_files(struct trace_window *window, uint64_t *resident)
 /* What was evicted comes only once; of a list that begins anew all the time nothing is. */
 static void hook_evict(struct trace_window *window, uint64_t seed)
 {
-	if (hook.listed <= hook.driver.settle) {
+	uint32_t round = hook.driver.round;
+
+	if (hook.listed < hook.driver.settle + round) {
 		window->flags = (window->flags & ~(uint32_t)TRACE_DRAW) | TRACE_WARM;
 		return;
 	}
-	window->most_steps = hook.listed - hook.driver.settle;
-	dsa_io_list_evict(1 - window->hit, seed);
+	window->most_steps = (hook.listed - hook.driver.settle) / round * round;
+	dsa_io_list_evict(1 - window->hit, seed, &window->made.evicted_bytes);
 }
 
 /* A file that can't be read or evicted shows in the window's proof. */
@@ -267,8 +309,10 @@ static void hook_work(void *loader, const struct trace_window *window,
 		      uint64_t length_ns, bool measured)
 {
 	(void)loader;
-	if (measured) /* a new worker's first batch reads more */
+	if (measured) { /* a new worker's first batch reads more */
 		hook.counted = atomic_load(&hook.page->batch_count);
+		hook_begin_io();
+	}
 	if (!driver_stopped(&hook.driver))
 		hook_done(hook.calls.make(window->workers, length_ns));
 }
@@ -283,7 +327,9 @@ static void hook_leave(void *loader, struct trace_window *window)
 		window->batch_records = 0;
 	if (window->kind == TRACE_LOADED && atomic_load(&hook.page->loaded) == 0)
 		made->batches = 0; /* workers gave up: it was not loaded to its end */
+	hook_end_io(made);
 	made->lost += hook.compares && !hook.list.whole;
+	made->unlisted = hook.compares ? hook.list.unlisted : 0;
 	made->throttled = window->end.counters[TRACE_throttle_reads] -
 			  window->begin.counters[TRACE_throttle_reads];
 	if (hook.compares)

@@ -1,11 +1,41 @@
 /* hook_describe.c - copies what the hook says into the session. */
 #include "profiler/hook/hook_describe.h"
 
+/* What is read beside data, as libraries that are opened, is less: a share, bytes of a
+ * batch. */
+#define LACKS_SHARE .05
+#define LACKS_BYTES 16384
+
+struct hook_seen hook_seen_before(const struct io_page *page)
+{
+	uint64_t seen = io_page_total(page, IO_seen_bytes);
+
+	return (struct hook_seen){io_page_total(page, IO_proc_bytes), seen};
+}
+
+struct hook_seen hook_seen_after(const struct io_page *page)
+{
+	uint64_t proc = io_page_total(page, IO_proc_bytes);
+
+	return (struct hook_seen){proc, io_page_total(page, IO_seen_bytes)};
+}
+
+bool hook_seen_lacks(const struct hook_seen *seen, uint64_t batches)
+{
+	uint64_t lacks = seen->proc_bytes > seen->seen_bytes
+				 ? seen->proc_bytes - seen->seen_bytes
+				 : 0;
+
+	return (double)lacks > LACKS_SHARE * (double)seen->proc_bytes &&
+	       lacks > LACKS_BYTES * batches;
+}
+
 /* How the batches read that were made so far: HOOK_UNSEEN. */
 static uint32_t hook_unseen(const struct io_page *page)
 {
 	uint64_t count = atomic_load(&page->batch_count);
-	uint32_t unseen = 0;
+	struct hook_seen seen = hook_seen_after(page);
+	uint32_t unseen = hook_seen_lacks(&seen, count) ? TRACE_CALLS : 0;
 
 	for (uint64_t i = 0; i < count && i < IO_BATCHES; i++)
 		unseen |= page->batches[i].flags & HOOK_UNSEEN;
@@ -20,7 +50,9 @@ static const char *hook_no_list(const struct hook_about *from, uint32_t unseen)
 		return "mapped files";
 	if (unseen & TRACE_SOCKET)
 		return "connections";
-	return unseen != 0 ? "processes that are started" : "";
+	if (unseen & TRACE_FORKED)
+		return "processes that are started";
+	return unseen != 0 ? "calls that are not seen" : "";
 }
 
 /* What a sample reads, by the batches that were made as a whole; 0: unknown. */

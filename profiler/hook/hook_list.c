@@ -32,6 +32,7 @@ void hook_list_begin(struct hook_list *list, struct io_page *page)
 {
 	list->count = 0;
 	list->whole = false;
+	list->dropped = page->dropped_ranges;
 	dsa_io_list_clear();
 	list->first = atomic_load(&page->batch_count);
 	atomic_store(&page->listing, 1);
@@ -44,6 +45,7 @@ void hook_list_end(struct hook_list *list, struct io_page *page)
 
 	atomic_store(&page->listing, 0);
 	list->whole = true;
+	list->unlisted = (uint32_t)(page->dropped_ranges - list->dropped);
 	for (uint64_t i = list->first; i < end; i++) {
 		if (list->count == HOOK_LIST_BATCHES ||
 		    !hook_list_record(page, i, &batch)) {

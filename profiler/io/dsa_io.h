@@ -77,7 +77,10 @@ DSA_IO_EXPORT int dsa_io_may_make(uint64_t number);
  * not be: all others were.
  */
 DSA_IO_EXPORT int dsa_io_list_read(double share, uint64_t seed);
-DSA_IO_EXPORT int dsa_io_list_evict(double share, uint64_t seed);
+
+/* *bytes of its ranges: those that the kernel took the wish for, which it does of dirty pages
+ * and of pages that are mapped, too. */
+DSA_IO_EXPORT int dsa_io_list_evict(double share, uint64_t seed, uint64_t *bytes);
 
 /* Bytes of the list's ranges, and how many of them lie in the page cache, by cachestat(2),
  * else by mincore(2). 0 or -errno: the kernel does not say. */

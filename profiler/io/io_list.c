@@ -99,16 +99,16 @@ static int io_list_evict(int fd, const struct io_range *range, void *arg)
 {
 	uint64_t from = range->from / STRETCH * STRETCH, end = from + STRETCH;
 	uint64_t to = (range->to + PAGE - 1) / PAGE * PAGE;
-	uint64_t length = (to > end ? to : end) - from;
+	uint64_t length = (to > end ? to : end) - from, *bytes = arg;
 
-	(void)arg;
 	/* Dirty pages would stay. fdatasync() would wait for a journal too. */
 	syscall(SYS_sync_file_range, fd, from, length,
 		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 			SYNC_FILE_RANGE_WAIT_AFTER);
-	return syscall(SYS_fadvise64, fd, from, length, POSIX_FADV_DONTNEED) < 0
-		       ? -errno
-		       : 0;
+	if (syscall(SYS_fadvise64, fd, from, length, POSIX_FADV_DONTNEED) < 0)
+		return -errno;
+	*bytes += range->to - range->from;
+	return 0;
 }
 
 struct io_list_sum {
@@ -133,9 +133,10 @@ int dsa_io_list_read(double share, uint64_t seed)
 	return io_list_each(&(struct io_list_draw){share, seed}, io_list_read, NULL);
 }
 
-int dsa_io_list_evict(double share, uint64_t seed)
+int dsa_io_list_evict(double share, uint64_t seed, uint64_t *bytes)
 {
-	return io_list_each(&(struct io_list_draw){share, seed}, io_list_evict, NULL);
+	*bytes = 0;
+	return io_list_each(&(struct io_list_draw){share, seed}, io_list_evict, bytes);
 }
 
 int dsa_io_list_resident(uint64_t *bytes, uint64_t *resident)

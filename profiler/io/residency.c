@@ -78,5 +78,8 @@ int residency(int fd, uint64_t from, uint64_t length, uint64_t *bytes)
 {
 	int result = residency_cachestat(fd, from, length, bytes);
 
-	return result == -ENOSYS ? residency_mincore(fd, from, length, bytes) : result;
+	/* filters of system calls refuse those that they do not know with either */
+	if (result == -ENOSYS || result == -EPERM)
+		return residency_mincore(fd, from, length, bytes);
+	return result;
 }

@@ -42,14 +42,25 @@ static bool made_synthetic(struct window *window)
 			    window->samples);
 }
 
-/* How its batches read what no call shows. */
-static const char *made_unseen(const struct window *window)
+/* All that its batches read was seen; false writes what was not. */
+static bool made_seen(struct window *window)
 {
-	uint32_t unseen = window->raw->made.unseen;
+	const struct trace_made *made = &window->raw->made;
 
-	if (unseen & TRACE_MAPPED)
-		return "mapped files";
-	return unseen & TRACE_SOCKET ? "connections" : "processes that are started";
+	if (made->unseen == TRACE_CALLS)
+		return window_judge(
+			window, false,
+			"void: its batches are read by calls that are not seen, such "
+			"as those of io_uring: %" PRIu64 " bytes from storage, %" PRIu64
+			" of %" PRIu64 " seen",
+			made->storage_bytes, made->seen_bytes, made->proc_bytes);
+	if (made->unseen != 0)
+		return window_judge(
+			window, false,
+			"void: its batches come from %s, too, which can't be "
+			"brought into memory or out of it",
+			window_unseen(made->unseen));
+	return true;
 }
 
 /* The same files as when they were listed; false writes why not. */
@@ -57,12 +68,13 @@ static bool made_alike(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
 
-	if (made->unseen != 0)
-		return window_judge(
-			window, false,
-			"void: its batches come from %s, too, which can't be "
-			"brought into memory or out of it",
-			made_unseen(window));
+	if (!made_seen(window))
+		return false;
+	if (made->unlisted > 0)
+		return window_judge(window, false,
+				    "void: its list has no room for %u parts of the "
+				    "files that its batches read",
+				    made->unlisted);
 	if (made->lost > 0)
 		return window_judge(window, false,
 				    "void: what %u batches took was not recorded",
@@ -76,6 +88,36 @@ static bool made_alike(struct window *window)
 	return true;
 }
 
+/* What came from storage is none that was read. */
+static bool made_unread(struct window *window)
+{
+	const struct trace_made *made = &window->raw->made;
+
+	if (made->storage_bytes > 0)
+		return window_judge(window, false,
+				    "void: no file was seen to be read, but %" PRIu64
+				    " bytes came from storage",
+				    made->storage_bytes);
+	return window_judge(window, true, "no file read in %u batches", made->batches);
+}
+
+/* Its list lay in memory at both ends, where the kernel says so; false writes that it did
+ * not. */
+static bool made_resident(struct window *window)
+{
+	const struct trace_made *made = &window->raw->made;
+	bool ends = made->end_resident < made->begin_resident;
+	uint64_t least = ends ? made->end_resident : made->begin_resident;
+
+	return least == UINT64_MAX ||
+	       (double)least >= (1 - COLD_SHARE) * (double)made->listed_bytes ||
+	       window_judge(window, false,
+			    "void: as it %s only %" PRIu64 " of %" PRIu64
+			    " bytes of its files lay in memory, though all had been "
+			    "read",
+			    ends ? "ended" : "began", least, made->listed_bytes);
+}
+
 static bool made_warm(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
@@ -84,12 +126,25 @@ static bool made_warm(struct window *window)
 	if (!made_alike(window))
 		return false;
 	if (made->bytes == 0)
-		return window_judge(window, true, "no file read in %u batches",
-				    made->batches);
+		return made_unread(window);
+	if (warm && !made_resident(window))
+		return false;
 	return window_judge(
 		window, warm,
 		"%s%" PRIu64 " of %" PRIu64 " bytes of %u batches came from storage",
 		warm ? "" : "void: ", made->storage_bytes, made->bytes, made->batches);
+}
+
+/* Bytes of the list that did not lie in memory. To who neither owns files nor may write
+ * them the kernel does not say that: then those that were to be evicted, as what came from
+ * storage shows whether they were. */
+static uint64_t made_missing(const struct trace_made *made)
+{
+	if (made->begin_resident == UINT64_MAX)
+		return made->evicted_bytes;
+	return made->listed_bytes > made->begin_resident
+		       ? made->listed_bytes - made->begin_resident
+		       : 0;
 }
 
 /* Bytes that the batches ought to have read from storage; *slack: and by how much this may
@@ -97,9 +152,7 @@ static bool made_warm(struct window *window)
 static double made_expected(const struct window *window, double *slack)
 {
 	const struct trace_made *made = &window->raw->made;
-	double missing = made->listed_bytes > made->begin_resident
-				 ? (double)(made->listed_bytes - made->begin_resident)
-				 : 0;
+	double missing = (double)made_missing(made);
 	double expected = (double)made->bytes * missing / (double)made->listed_bytes;
 	double file = (double)made->bytes / fmax(1, made->opens);
 	double chance = sqrt(made->opens * window->hit * (1 - window->hit));
@@ -109,23 +162,35 @@ static double made_expected(const struct window *window, double *slack)
 	return expected;
 }
 
+/* Bytes that its batches read from storage. Of file systems that do not say so: by what came
+ * into memory, where both ends are known. */
+static uint64_t made_fetched(const struct trace_made *made)
+{
+	bool known = made->end_resident != UINT64_MAX &&
+		     made->end_resident > made->begin_resident;
+
+	return made->storage_bytes == 0 && known
+		       ? made->end_resident - made->begin_resident
+		       : made->storage_bytes;
+}
+
 static bool made_drawn(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
+	uint64_t fetched = made_fetched(made);
 	double expected, slack, off;
 
 	if (!made_alike(window))
 		return false;
-	if (made->begin_resident == UINT64_MAX || made->listed_bytes == 0)
-		return window_judge(window, false,
-				    "void: what lies in memory is not known");
+	if (made->bytes == 0 || made->listed_bytes == 0)
+		return made_unread(window);
 	expected = made_expected(window, &slack);
-	off = (double)made->storage_bytes - expected;
+	off = (double)fetched - expected;
 	return window_judge(window, fabs(off) <= slack,
 			    "%s%" PRIu64 " of %" PRIu64
 			    " bytes came from storage, %.0f were evicted",
-			    fabs(off) <= slack ? "" : "void: ", made->storage_bytes,
-			    made->bytes, expected);
+			    fabs(off) <= slack ? "" : "void: ", fetched, made->bytes,
+			    expected);
 }
 
 /* Batches that can't be given again have no first time. */
@@ -160,7 +225,7 @@ static bool made_slowed(struct window *window)
 	if (made->unseen != 0)
 		return window_judge(window, false,
 				    "void: the emulated storage does not act on %s",
-				    made_unseen(window));
+				    window_unseen(made->unseen));
 	if (listed ? !made_alike(window) : !made_stream(window))
 		return false;
 	if (window->trace->loader.kind == TRACE_WATCH &&

@@ -39,6 +39,16 @@ bool window_delivers(enum trace_kind kind)
 	return stage_of_kind(kind) < STAGES || kind == TRACE_LOADED;
 }
 
+const char *window_unseen(uint32_t unseen)
+{
+	if (unseen & TRACE_MAPPED)
+		return "mapped files";
+	if (unseen & TRACE_SOCKET)
+		return "connections";
+	return unseen & TRACE_FORKED ? "processes that are started"
+				     : "calls that are not seen";
+}
+
 bool window_is_alike(const struct trace_window *a, const struct trace_window *b)
 {
 	unsigned flags = TRACE_PAIRED | TRACE_UNTHROTTLED | TRACE_WARMUP;

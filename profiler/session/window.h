@@ -96,6 +96,9 @@ struct window_calls {
 bool window_program_reads(const struct trace_window *window,
 			  struct window_calls *calls);
 
+/* Of how batches read that was no call (enum trace_unseen): what they read; the first. */
+const char *window_unseen(uint32_t unseen);
+
 /* True when both were asked for the same: a kind of one block, or one point of a curve. */
 bool window_is_alike(const struct trace_window *a, const struct trace_window *b);
 

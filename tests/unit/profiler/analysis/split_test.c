@@ -88,6 +88,9 @@ static void what_no_call_shows_is_not_told_apart(void **state)
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_true(isnan(profile.stalls[STAGE_PREP].value));
 	assert_non_null(strstr(profile.split_why, "mapped files"));
+	split(&(struct trace_made){.unseen = TRACE_CALLS}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_non_null(strstr(profile.split_why, "calls that are not seen"));
 	split(&(struct trace_made){.unseen = TRACE_SOCKET}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_non_null(strstr(profile.split_why, "connections"));

@@ -40,6 +40,9 @@ static struct fake {
 	uint64_t storage;  /* bytes of a batch that come from storage */
 	uint64_t more;     /* bytes that a batch reads beyond what it did first */
 	uint64_t resident; /* of the list's bytes: per mille */
+	bool others;       /* it is nobody's to know */
+	bool blind;        /* no read is seen */
+	uint32_t unlisted; /* parts of files for which a list has no room */
 	uint32_t flags;    /* of batches */
 	const char *fails; /* the call that does */
 	int still;         /* what that returns */
@@ -72,9 +75,10 @@ int dsa_io_list_read(double share, uint64_t seed)
 	return 0;
 }
 
-int dsa_io_list_evict(double share, uint64_t seed)
+int dsa_io_list_evict(double share, uint64_t seed, uint64_t *bytes)
 {
 	(void)seed;
+	*bytes = (uint64_t)(share * fake.listed * FILE_BYTES);
 	said(" evict%.0f", 100 * share);
 	return 0;
 }
@@ -83,7 +87,7 @@ int dsa_io_list_resident(uint64_t *bytes, uint64_t *resident)
 {
 	*bytes = (uint64_t)fake.listed * FILE_BYTES;
 	*resident = *bytes * fake.resident / 1000;
-	return 0;
+	return fake.others ? -EPERM : 0;
 }
 
 void dsa_io_list_clear(void)
@@ -102,7 +106,8 @@ static inline void make(uint64_t key)
 	batch->end_ns = batch->begin_ns + 10;
 	batch->io_ns = 5;
 	batch->digest = key * 3;
-	batch->bytes = FILE_BYTES + (fake.page->listing ? 0 : fake.more);
+	batch->bytes =
+		fake.blind ? 0 : FILE_BYTES + (fake.page->listing ? 0 : fake.more);
 	batch->storage_bytes = fake.storage;
 	batch->opens = 1;
 	batch->samples = DRIVEN_BATCH;
@@ -135,6 +140,7 @@ static inline int fake_list(uint32_t batches)
 	assert_true(fake.page->listing);
 	assert_false(fake.page->throttled);
 	fake.listed = batches;
+	fake.page->dropped_ranges += fake.unlisted;
 	for (uint32_t i = 0; i < batches; i++)
 		make(LISTED + i);
 	return fake_does("list", fake.list_room > 0 ? 0 : (int)batches);

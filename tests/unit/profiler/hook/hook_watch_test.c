@@ -40,8 +40,9 @@ int dsa_io_list_read(double share, uint64_t seed)
 	return 0;
 }
 
-int dsa_io_list_evict(double share, uint64_t seed)
+int dsa_io_list_evict(double share, uint64_t seed, uint64_t *bytes)
 {
+	*bytes = 0;
 	return dsa_io_list_read(share, seed);
 }
 

@@ -98,6 +98,88 @@ static void drawn_hits_evict_the_rest(void **state)
 	assert_non_null(strstr(why, "were evicted"));
 }
 
+static void so_they_do_of_others_files(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
+
+	(void)state;
+	real->hit = .25;
+	fake.storage = FILE_BYTES * 3 / 4;
+	fake.others = true;
+	fake_train(real);
+	assert_true(proven(real, NULL));
+	real->made.storage_bytes = 0;
+	assert_false(proven(real, NULL));
+}
+
+/* As many as cached ones, where as few steps are asked for. */
+static void drawn_windows_are_whole_rounds_too(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
+
+	(void)state;
+	real->min_steps = 1;
+	real->length_ns = 1;
+	dsa_hook_round(7);
+	fake_train(real);
+	assert_int_equal(real->most_steps % 7, 0);
+	assert_int_equal(real->steps, 4 * 7);
+}
+
+/* Of batches that open many files a list has fewer. */
+static void a_list_has_room_for_its_files(void **state)
+{
+	enum { OPENS = 1000 };
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+	const char *why;
+
+	(void)state;
+	fake.page->slots[0].counters[IO_batches] = 2;
+	fake.page->slots[0].counters[IO_opens] = 2 * OPENS;
+	cached->min_steps = 1000;
+	while (cached->steps < 1)
+		assert_true(fake_step());
+	assert_in_range(fake.listed, 80, IO_RANGES / OPENS);
+	fake_train(cached);
+	assert_true(proven(cached, &why));
+	fake.page->dropped_ranges = 3;
+	fake.unlisted = 5;
+	cached = asked(TRACE_CACHED, 2, 0);
+	fake_train(cached);
+	assert_false(proven(cached, &why));
+	assert_non_null(strstr(why, "no room for 5 parts"));
+}
+
+static void reads_that_are_not_seen_are_told(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+	const char *why;
+
+	(void)state;
+	while (cached->steps < 1)
+		assert_true(fake_step());
+	fake.page->slots[0].counters[IO_proc_bytes] += UINT64_C(100000000000);
+	fake.page->slots[0].counters[IO_seen_bytes] += UINT64_C(90000000000);
+	fake_train(cached);
+	assert_false(proven(cached, &why));
+	assert_non_null(strstr(why, "90000000000 of 100000000000 seen"));
+}
+
+/* Nothing that was read is seen, but batches wait for storage. */
+static void so_are_batches_that_wait_for_storage_alone(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_WARM);
+	const char *why;
+
+	(void)state;
+	fake.blind = true;
+	fake.storage = 4096;
+	fake_train(real);
+	assert_int_equal(real->made.unseen, TRACE_CALLS);
+	assert_false(proven(real, &why));
+	assert_non_null(strstr(why, "calls that are not seen"));
+}
+
 static void of_an_epoch_without_a_list_nothing_is_drawn(void **state)
 {
 	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
@@ -312,6 +394,11 @@ int main(int argc, char **argv)
 		TEST(windows_are_whole_rounds),
 		TEST(a_warm_up_is_the_program_as_it_began),
 		TEST(drawn_hits_evict_the_rest),
+		TEST(so_they_do_of_others_files),
+		TEST(drawn_windows_are_whole_rounds_too),
+		TEST(a_list_has_room_for_its_files),
+		TEST(reads_that_are_not_seen_are_told),
+		TEST(so_are_batches_that_wait_for_storage_alone),
 		TEST(of_an_epoch_without_a_list_nothing_is_drawn),
 		TEST(batches_that_read_something_else_are_void),
 		TEST(cached_windows_that_read_from_storage_are_void),

@@ -12,7 +12,9 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -50,12 +52,19 @@ static uint64_t resident(void)
 	return there;
 }
 
+static int evict(double share, uint64_t seed)
+{
+	uint64_t bytes;
+
+	return dsa_io_list_evict(share, seed, &bytes);
+}
+
 static void a_list_goes_out_and_comes_back(void **state)
 {
 	(void)state;
 	make_list();
 	assert_int_equal(resident(), FILES * SIZE);
-	assert_int_equal(dsa_io_list_evict(1, 0), 0);
+	assert_int_equal(evict(1, 0), 0);
 	if (on_storage())
 		assert_int_equal(resident(), 0);
 	assert_int_equal(dsa_io_list_read(1, 0), 0);
@@ -73,21 +82,21 @@ static void a_share_is_drawn_by_seed(void **state)
 
 	(void)state;
 	make_list();
-	assert_int_equal(dsa_io_list_evict(0, 1), 0);
+	assert_int_equal(evict(0, 1), 0);
 	assert_int_equal(resident(), FILES * SIZE);
 	if (!on_storage())
 		skip();
-	assert_int_equal(dsa_io_list_evict(0.5, 1), 0);
+	assert_int_equal(evict(0.5, 1), 0);
 	half = resident();
 	assert_in_range(half, FILES * SIZE / 3, FILES * SIZE * 2 / 3);
-	assert_int_equal(dsa_io_list_evict(0.5, 1), 0);
+	assert_int_equal(evict(0.5, 1), 0);
 	assert_int_equal(resident(), half);
-	assert_int_equal(dsa_io_list_evict(0.25, 1), 0); /* among these */
+	assert_int_equal(evict(0.25, 1), 0); /* among these */
 	assert_int_equal(resident(), half);
 	assert_int_equal(dsa_io_list_read(0.5, 1), 0);
 	assert_int_equal(resident(), FILES * SIZE);
-	assert_int_equal(dsa_io_list_evict(0.5, 1), 0);
-	assert_int_equal(dsa_io_list_evict(0.5, 2), 0);
+	assert_int_equal(evict(0.5, 1), 0);
+	assert_int_equal(evict(0.5, 2), 0);
 	assert_in_range(resident(), FILES * SIZE / 8, FILES * SIZE * 3 / 8);
 }
 
@@ -108,7 +117,7 @@ static void a_long_file_goes_by_stretches(void **state)
 		io_part_pread(fd, RECORD, (long)i * STRETCH + 50000);
 	}
 	dsa_io_batch_end(1);
-	assert_int_equal(dsa_io_list_evict(0.5, 3), 0);
+	assert_int_equal(evict(0.5, 3), 0);
 	assert_int_equal(dsa_io_list_resident(&bytes, &there), 0);
 	assert_int_equal(bytes, 2 * STRETCHES * RECORD);
 	assert_int_equal(there % (uint64_t)(2 * RECORD), 0);
@@ -123,7 +132,7 @@ static void one_that_is_gone_keeps_no_other_back(void **state)
 
 	(void)state;
 	make_list();
-	assert_int_equal(dsa_io_list_evict(1, 0), 0);
+	assert_int_equal(evict(1, 0), 0);
 	assert_int_equal(unlink("0"), 0);
 	assert_int_equal(truncate("1", 10), 0);
 	assert_int_equal(dsa_io_list_read(1, 0), -ENOENT);
@@ -139,9 +148,49 @@ static void dirty_pages_go_too(void **state)
 	(void)state;
 	make_list();
 	scratch_file("5", SIZE); /* just written */
-	assert_int_equal(dsa_io_list_evict(1, 0), 0);
+	assert_int_equal(evict(1, 0), 0);
 	if (on_storage())
 		assert_int_equal(resident(), 0);
+}
+
+/* In a child, as an ordinary user of root's files. 0: true of all of it. */
+static int as_nobody(void)
+{
+	enum { ALL = FILES * SIZE };
+	uint64_t bytes = 0, there = 0;
+
+	if (chmod(scratch_path(), 0755) < 0 || setuid(65534) < 0)
+		return 2;
+	if (dsa_io_list_resident(&bytes, &there) != -EPERM || bytes != ALL)
+		return 3;
+	if (dsa_io_list_evict(0.5, 1, &bytes) != 0 || bytes < ALL / 3 ||
+	    bytes > ALL * 2 / 3)
+		return 4;
+	return bytes % SIZE == 0 ? 0 : 5;
+}
+
+static void others_files_are_evicted_but_not_asked_about(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make_list();
+	for (unsigned i = 0; i < FILES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", i);
+		assert_int_equal(chmod(name, 0644), 0);
+	}
+	child = io_part_fork();
+	if (child == 0)
+		_exit(as_nobody());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	if (on_storage())
+		assert_in_range(resident(), FILES * SIZE / 3, FILES * SIZE * 2 / 3);
 }
 
 static void both_ways_to_ask_agree(void **state)
@@ -176,6 +225,7 @@ int main(int argc, char **argv)
 		IN_PAGE(a_long_file_goes_by_stretches),
 		IN_PAGE(one_that_is_gone_keeps_no_other_back),
 		IN_PAGE(dirty_pages_go_too),
+		IN_PAGE(others_files_are_evicted_but_not_asked_about),
 		IN_PAGE(both_ways_to_ask_agree),
 	};
 

@@ -30,7 +30,8 @@ static int begin(void **state)
 			 .opens = BATCHES * FILES,
 			 .bytes = (uint64_t)BATCHES * FILES * FILE_BYTES,
 			 .listed_bytes = (uint64_t)BATCHES * FILES * FILE_BYTES,
-			 .begin_resident = (uint64_t)BATCHES * FILES * FILE_BYTES},
+			 .begin_resident = (uint64_t)BATCHES * FILES * FILE_BYTES,
+			 .end_resident = (uint64_t)BATCHES * FILES * FILE_BYTES},
 	};
 	trace->steps[0] = (struct trace_step){
 		.end_ns = 1000000000, .steps = BATCHES, .samples = BATCHES * FILES};
@@ -65,6 +66,44 @@ static void what_no_call_shows_is_void(void **state)
 	assert_false(proven(TRACE_CACHED, 0, "mapped files"));
 	made->unseen = TRACE_FORKED;
 	assert_false(proven(TRACE_REAL, TRACE_WARM, "processes that are started"));
+	made->unseen = TRACE_CALLS;
+	made->proc_bytes = 1000;
+	made->seen_bytes = 30;
+	assert_false(proven(TRACE_CACHED, 0, "such as those of io_uring"));
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "30 of 1000 seen"));
+}
+
+/* Never "no file read". */
+static void what_came_from_storage_was_read(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	*made = (struct trace_made){.batches = BATCHES, .storage_bytes = 4096};
+	assert_false(proven(TRACE_CACHED, 0, "but 4096 bytes came from storage"));
+	assert_false(proven(TRACE_REAL, TRACE_WARM, "came from storage"));
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "came from storage"));
+}
+
+static void a_list_that_is_not_whole_proves_nothing(void **state)
+{
+	(void)state;
+	trace->windows[0].made.unlisted = 7;
+	assert_false(proven(TRACE_CACHED, 0, "no room for 7 parts of the files"));
+}
+
+static void cached_files_lie_in_memory_at_both_ends(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	made->begin_resident = made->listed_bytes / 2;
+	assert_false(proven(TRACE_CACHED, 0, "as it began only"));
+	made->begin_resident = made->listed_bytes;
+	made->end_resident = made->listed_bytes * 98 / 100;
+	assert_false(proven(TRACE_CACHED, 0, "as it ended only"));
+	made->begin_resident = made->end_resident = UINT64_MAX;
+	assert_true(proven(TRACE_CACHED, 0, "0 of 16000000 bytes"));
 }
 
 static void the_stream_proves_itself_by_its_records(void **state)
@@ -134,9 +173,34 @@ static void drawn_ones_read_what_was_evicted(void **state)
 	assert_false(proven(TRACE_REAL, TRACE_DRAW, "were evicted"));
 	made->storage_bytes = made->bytes * 2 / 10;
 	assert_false(proven(TRACE_REAL, TRACE_DRAW, "were evicted"));
-	made->begin_resident = UINT64_MAX;
-	assert_false(
-		proven(TRACE_REAL, TRACE_DRAW, "what lies in memory is not known"));
+}
+
+/* Of others' files the kernel does not say what lies in memory. */
+static void of_others_files_storage_proves_it(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	trace->windows[0].hit = .4;
+	made->begin_resident = made->end_resident = UINT64_MAX;
+	made->evicted_bytes = made->listed_bytes * 6 / 10;
+	made->storage_bytes = made->bytes * 6 / 10;
+	assert_true(proven(TRACE_REAL, TRACE_DRAW, "9600000 were evicted"));
+	made->storage_bytes = 0; /* another process had them mapped */
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "were evicted"));
+}
+
+/* Some file systems count no bytes from storage. */
+static void what_came_into_memory_was_fetched(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	trace->windows[0].hit = .4;
+	made->begin_resident = made->listed_bytes * 4 / 10;
+	assert_true(proven(TRACE_REAL, TRACE_DRAW, "9600000 of 16000000 bytes"));
+	made->end_resident = made->begin_resident;
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "0 of 16000000 bytes"));
 }
 
 static void emulated_storage_held_reads_back(void **state)
@@ -170,6 +234,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_no_call_shows_is_void),
+		TEST(what_came_from_storage_was_read),
+		TEST(a_list_that_is_not_whole_proves_nothing),
+		TEST(cached_files_lie_in_memory_at_both_ends),
+		TEST(of_others_files_storage_proves_it),
+		TEST(what_came_into_memory_was_fetched),
 		TEST(the_stream_proves_itself_by_its_records),
 		TEST(synthetic_ones_made_nothing),
 		TEST(cached_ones_read_what_they_did_and_from_memory),
