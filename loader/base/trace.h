@@ -465,7 +465,8 @@ struct trace {
 	_Atomic uint32_t sample_count;
 	_Atomic uint32_t skip_count; /* may pass TRACE_SKIPS: the rest has no name */
 	_Atomic uint64_t dropped_steps,
-		dropped_samples;           /* records there was no room for */
+		dropped_samples,
+		dropped_batches;           /* records there was no room for */
 	_Atomic uint64_t first_request_ns; /* the first batch was asked for */
 	_Atomic uint64_t last_request_ns;  /* and the last one so far */
 	_Atomic uint64_t driver_done;      /* when the driver closed; 0: one drives */

@@ -384,7 +384,8 @@ static void add_totals(const struct trace *const *sessions, unsigned count,
 		profile->skipped +=
 			profile_fill_total(sessions[i], TRACE_skipped_samples);
 		profile->dropped_records +=
-			sessions[i]->dropped_steps + sessions[i]->dropped_samples;
+			sessions[i]->dropped_steps + sessions[i]->dropped_samples +
+			sessions[i]->dropped_batches;
 	}
 }
 

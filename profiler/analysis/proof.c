@@ -5,6 +5,7 @@
 #include "profiler/turns/turn_records.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,23 @@ static bool proof_sees_reads(const struct window *windows, size_t count)
 	return true;
 }
 
+/* What was left out is the run's end. */
+static void proof_write_turns(const struct trace *trace, const struct turn_sums *sums,
+			      bool observed, struct proof *proof)
+{
+	uint64_t dropped = trace->dropped_batches;
+	char left_out[64] = "";
+
+	if (dropped > 0)
+		snprintf(left_out, sizeof(left_out),
+			 " (without the last %" PRIu64 " batches)", dropped);
+	snprintf(
+		proof->basis, sizeof(proof->basis),
+		"time blocked in the loader, whose batches in %u %s%s were replayed "
+		"with files as in memory",
+		sums->windows, observed ? "epochs" : "real windows", left_out);
+}
+
 static void by_turns(const struct window *windows, size_t count, bool observed,
 		     struct proof *proof)
 {
@@ -194,11 +212,7 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 		return;
 	proof->share[STAGE_PREP] = turns.prep;
 	proof->share[STAGE_FETCH] = turns.fetch;
-	snprintf(
-		proof->basis, sizeof(proof->basis),
-		"time blocked in the loader, whose batches in %u %s were replayed with "
-		"files as in memory",
-		sums.windows, observed ? "epochs" : "real windows");
+	proof_write_turns(windows[0].trace, &sums, observed, proof);
 }
 
 /* ---- libdsa's ---- */

@@ -54,9 +54,13 @@ static void hook_store_batch(const struct io_batch *batch, struct trace_window *
 	uint32_t at = atomic_load_explicit(&trace->batch_count, memory_order_relaxed);
 
 	/* Where a worker's data ended it made none. */
-	if (at >= TRACE_BATCHES || batch->samples == 0 ||
+	if (batch->samples == 0 ||
 	    (window->kind != TRACE_REAL && window->kind != TRACE_CACHED))
 		return;
+	if (at >= TRACE_BATCHES) {
+		atomic_fetch_add(&trace->dropped_batches, 1);
+		return;
+	}
 	trace->batches[at] = (struct trace_batch){
 		.window = hook.driver.index,
 		.worker = batch->pid,

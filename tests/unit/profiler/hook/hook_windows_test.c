@@ -285,6 +285,17 @@ static void lost_records_are_void(void **state)
 	assert_false(proven(cached, NULL));
 }
 
+static void records_beyond_their_room_are_counted(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+
+	(void)state;
+	driven.trace->batch_count = TRACE_BATCHES - 1;
+	fake_train(cached);
+	assert_int_equal(cached->batch_records, 1);
+	assert_int_equal(driven.trace->dropped_batches, cached->made.batches - 1);
+}
+
 static void only_real_windows_are_throttled(void **state)
 {
 	const struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
@@ -407,6 +418,7 @@ int main(int argc, char **argv)
 		TEST(devices_are_waited_for_at_both_ends),
 		TEST(so_they_are_where_dsa_stops_the_data),
 		TEST(lost_records_are_void),
+		TEST(records_beyond_their_room_are_counted),
 		TEST(only_real_windows_are_throttled),
 		TEST(workers_make_as_many_in_loaded_windows),
 		TEST(a_loaded_step_waits_for_what_is_made_beside_it),
