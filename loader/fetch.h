@@ -9,6 +9,7 @@
 #ifndef DSA_FETCH_H
 #define DSA_FETCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,6 +45,8 @@ struct fetch_job {
 	bool hit; /* the engine sets it: that cache had it, and no call was made */
 	struct fetch_calls calls; /* the engine sets it, of failed jobs too */
 	const char *why; /* of a failed one, valid in done(); NULL: as errno says */
+	uint32_t lost;   /* the engine sets it, where fetch_ends() says so: samples that
+			  * were asked for and won't come, this one too */
 };
 
 /*
@@ -53,7 +56,8 @@ struct fetch_job {
  * done: the job is finished: a blob whose one reference passes to the client, or NULL
  *	and result -errno (-ENOENT, -EIO, ...; -EBADMSG for an empty file or what is
  *	no file, -EFBIG beyond 1 GiB, -ENODATA where a file ends within its part; those
- *	of loader/net.h, of which -EKEYREJECTED is about all samples).
+ *	of loader/net.h; -EHOSTDOWN when a server gave no answer to any request within
+ *	its deadline).
  */
 struct fetch_client {
 	void *context;
@@ -61,6 +65,12 @@ struct fetch_client {
 	void (*done)(void *context, const struct fetch_job *job, struct blob *blob,
 		     int result);
 };
+
+/* The result of a sample is about all that follow, too. */
+static inline bool fetch_ends(int result)
+{
+	return result == -EKEYREJECTED || result == -EHOSTDOWN;
+}
 
 struct fetch_config {
 	const char *engine; /* auto, or one of FETCH_ENGINES */

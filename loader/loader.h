@@ -79,6 +79,7 @@ struct dsa_config {
 	double seconds;           /* of a crop of audio [5] */
 	const char *cache_dir;    /* folder of a cache on local disk [in memory] */
 	enum dsa_shuffle shuffle; /* all samples at once, or runs of neighbours */
+	double deadline;          /* seconds without an answer of a server [60] */
 };
 
 #define DSA_DIMS 4

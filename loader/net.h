@@ -121,6 +121,14 @@ struct net_remote *net_remote_web(const char *url, struct error *err);
 
 void net_remote_close(struct net_remote *remote);
 
+/*
+ * Seconds that a request for its objects may take, with all its tries: 60 until it is set
+ * otherwise (0 leaves it); and when one that begins now must have succeeded, clock_now().
+ */
+void net_remote_set_deadline(struct net_remote *remote, double seconds);
+double net_remote_deadline_s(const struct net_remote *remote);
+uint64_t net_remote_deadline(const struct net_remote *remote);
+
 /* What is asked: "https://host/bucket/"; whose credentials are shown, by name:
  * "AWS_ACCESS_KEY_ID", "the profile 'x'", "none: anonymous"; the region. */
 const char *net_remote_url(const struct net_remote *remote);

@@ -45,6 +45,7 @@ struct options {
 	uint64_t steps;   /* ends the data after so many batches; 0: no limit */
 	bool alone;       /* without the shared loader: load oneself; else fail */
 	double takeover;  /* wait so long for another shared loader, seconds */
+	double deadline;  /* of a request to a server, seconds; 0: net.h's */
 };
 
 /*

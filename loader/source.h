@@ -83,7 +83,8 @@ struct source_config {
 			      */
 	/* tfrecord: names of features; NULL or "": as the first record has them */
 	const char *image_feature, *label_feature;
-	bool relist; /* of a bucket or web server: uses no listing that is kept */
+	bool relist;       /* of a bucket or web server: uses no listing that is kept */
+	double deadline_s; /* of a request to one, with all its tries; 0: net.h's */
 };
 
 /*

@@ -6,6 +6,7 @@ faulty servers instead of 2, shares within two points, and what-ifs that are tri
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -237,6 +238,47 @@ def check_faults(scratch, folder, disk):
             tap.ok(not other.log(), "no request follows a redirect", *other.log())
 
 
+def check_away(scratch, folder, disk):
+    """A server that is away for a while costs time alone; one that dies ends the data."""
+    for seed in range(100 if SOAK else 1):
+        after = 2 + seed * 17 % COUNT
+        with Bucket(scratch, folder, seed=seed, pause_after=after, pause="30s" if SOAK and
+                    seed == 0 else "500ms", times=1, faults="reset:5%,truncate:5%") as server:
+            got, said = server.dump(options="" if SOAK and seed == 0 else ",deadline=4s")
+            if not tap.ok(got == disk, f"a server that is away loses nothing (after {after})",
+                          said):
+                break
+        with Bucket(scratch, folder, seed=seed, die_after=after,
+                    faults="reset:5%,internal:5%") as server:
+            got, said = server.dump(options=",fetch_depth=4,deadline=400ms,on_error=skip")
+            lost = re.search(r"gave no answer for 0.4 s \(deadline\), (\d+) samples? lost: ", said)
+            if not tap.ok(got is None and lost and one_line(said) and
+                          min(4, COUNT + 2 - after) <= int(lost[1]) < 8,
+                          f"one that dies ends the data (after {after})", said):
+                break
+    with Bucket(scratch, folder, die_after=8 * COUNT) as server:
+        done = server.run(DSA, "run", "-q", "-o", "gone", "--budget", "60s", "--deadline", "400ms",
+                          "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32")
+        with open(scratch.at("gone/run.json"), encoding="utf-8") as file:
+            result = json.load(file)
+        tap.ok(done.returncode == 3 and "gave no answer" in done.stderr and
+               f"{result['requests']['lost']} samples lost" in done.stderr and
+               result["requests"]["gets"] > 7 * COUNT and
+               "a server ended its data" in result["run"]["status_why"],
+               "and dsa run with 3, with what was measured", done.returncode, done.stderr,
+               result["requests"])
+    one = sorted(os.listdir(os.path.join(folder, "checks")))[0]
+    for name, only, options, words in (
+            ("a listing", "", "", "s3://bucket/: given up"),
+            ("objects", "waves/", ",fetch_depth=4,in_order=1", "gave no answer"),
+            ("an object", "checks/" + one, "", None)):
+        with Bucket(scratch, folder, faults="trickle:100%", only=only) as server:
+            got, said = server.dump(options=options + ",deadline=400ms")
+            tap.ok(got is None and one_line(said, words) if words else
+                   got and len(got[0]) // (len(disk[0]) // COUNT) == COUNT - 1,
+                   f"a byte a second: {name}", said)
+
+
 def check_changed(scratch, folder, disk):
     copy = scratch.at("changed")
     shutil.copytree(folder, copy)
@@ -428,6 +470,7 @@ def main():
         check_refused(scratch, folder)
         check_expires(scratch, folder)
         check_faults(scratch, folder, disk)
+        check_away(scratch, folder, disk)
         check_changed(scratch, folder, disk)
         check_hostile(scratch, folder)
         check_web(scratch, folder, disk)

@@ -27,6 +27,19 @@ static void settings_duration(struct argp_state *state, void *member, const char
 		*(uint64_t *)member = (uint64_t)(seconds * 1e9 + 0.5);
 }
 
+static void settings_deadline(struct argp_state *state, void *member, const char *value)
+{
+	double seconds;
+
+	if (!number_time(value, &seconds) || seconds <= 0 || seconds > LIMIT_DEADLINE)
+		argument_error(state,
+			       "--deadline is a time up to 1h such as 60s, not "
+			       "'%s'",
+			       value);
+	else
+		*(uint64_t *)member = (uint64_t)(seconds * 1e9 + 0.5);
+}
+
 /* Takes "500M" and "500MB/s". */
 static void settings_bandwidth(struct argp_state *state, void *member,
 			       const char *value)
@@ -91,6 +104,8 @@ const struct argument settings_arguments[] = {
 	 "What to do about a sample that can't be read or decoded (skip)"},
 	{"relist", SETTING_RELIST, NULL, TO(FLAG, relist),
 	 "List a bucket or web server anew, though its listing was kept"},
+	{"deadline", SETTING_DEADLINE, "TIME", BY(settings_deadline, deadline_ns),
+	 "End when a server gives no answer for TIME (60s)"},
 	{"prefetch", SETTING_PREFETCH, "N", NUMBER(prefetch, LIMIT_PREFETCH),
 	 "Batches prepared ahead"},
 	{"shuffle", SETTING_SHUFFLE, "global|blocks", TO(NAME, shuffle),
@@ -153,6 +168,7 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		{SETTING_BANDWIDTH, "storage_bandwidth", "", o->bandwidth},
 		{SETTING_LATENCY, "storage_latency", "ns", o->latency_ns},
 		{SETTING_DELAY, "prep_delay", "ns", o->delay_ns},
+		{SETTING_DEADLINE, "deadline", "ns", o->deadline_ns},
 	};
 
 	if (o->dataset != NULL)

@@ -32,6 +32,7 @@ enum setting {
 	SETTING_RELIST,
 	SETTING_CACHE_DIR,
 	SETTING_SHUFFLE,
+	SETTING_DEADLINE,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -47,6 +48,7 @@ struct settings {
 	unsigned cores;     /* that the work may use */
 	uint64_t bandwidth; /* bytes/s of the storage */
 	uint64_t latency_ns, delay_ns;
+	uint64_t deadline_ns; /* of requests */
 	uint64_t steps, seed;
 	bool relist;
 	unsigned given; /* of these: bits 1 << enum setting */

@@ -91,12 +91,24 @@ static int run_end_print(const struct run_end *end, const char *form,
 	return result;
 }
 
+/* Whether a server refused whoever asks, or was gone. */
+static bool run_end_lost(const struct profile *profile)
+{
+	return profile->requests.lost != UNKNOWN && profile->requests.lost > 0;
+}
+
 static int run_end_status_of(const struct run_end *end, const struct profile *profile)
 {
 	char *why;
 
 	if (end->target_status && profile->target_status >= 0)
 		return profile->target_status;
+	if (run_end_lost(profile)) {
+		fprintf(stderr, "dsa: a server ended the data: %llu sample%s lost\n",
+			(unsigned long long)profile->requests.lost,
+			profile->requests.lost == 1 ? "" : "s");
+		return 3;
+	}
 	if (analyse_complete(profile))
 		return 0;
 	why = end->json || end->trials.quiet ? format_string(format_ending, profile)

@@ -17,6 +17,8 @@
 #define LIMIT_CORES       512       /* of a prediction */
 #define LIMIT_DEVICES     1024      /* that a program may choose from */
 #define LIMIT_JOBS        64        /* that share a loader */
+#define LIMIT_PARTS       64        /* data sets that are read as one */
+#define LIMIT_DEADLINE    3600      /* seconds of a request, with all its tries */
 
 /* For messages: "65536" and "1 to 65536". */
 #define LIMIT_TEXT(limit)  LIMIT_DIGITS(limit)

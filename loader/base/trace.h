@@ -185,7 +185,8 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(disk_refused, "samples not written, as the disk was slow or failed")         \
 	X(disk_dropped, "files of it that were torn or foreign")                       \
 	X(disk_stale, "samples in it that had changed where they come from")           \
-	X(disk_full, "1: it writes no more, as the disk is full or fails")
+	X(disk_full, "1: it writes no more, as the disk is full or fails")             \
+	X(lost_samples, "samples that servers which ended the data did not give")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,

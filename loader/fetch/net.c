@@ -11,13 +11,12 @@
 #include "loader/base/error.h"
 #include "loader/base/thread_pool.h"
 #include "loader/fetch/engine.h"
+#include "loader/fetch/net_servers.h"
 #include "loader/source.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-
-enum { DEADLINE_S = 60 };
 
 #define LONGEST_WAIT UINT64_C(1000000000)
 
@@ -26,7 +25,9 @@ struct net_slot {
 	struct net_fetch *own;
 	struct fetch_place place;
 	struct blob *blob;
-	bool held; /* complete, and held back by the throttle */
+	bool sent;      /* its request has not ended, */
+	uint64_t began; /* which was made at this time, clock_now() */
+	bool held;      /* complete, and held back by the throttle */
 	char path[PATH_MAX];
 };
 
@@ -34,6 +35,7 @@ struct net_fetch {
 	struct fetch *fetch;
 	pthread_t thread;
 	struct net *net;
+	struct net_servers servers;
 	atomic_bool closing;
 	atomic_bool idle; /* there are free slots and no work: a kick must wake us */
 	bool over, more;  /* no more work ever; there may be more work right now */
@@ -76,12 +78,41 @@ static void net_slot_fail(struct net_slot *slot, int result)
 	net_slot_complete(slot, result);
 }
 
+/* Requests to a server that have not ended. */
+static uint32_t net_fetch_out(const struct net_fetch *own,
+			      const struct net_remote *remote)
+{
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
+		count += own->slot[i].sent && own->slot[i].get.remote == remote;
+	return count;
+}
+
+static int net_slot_judge(struct net_slot *slot, int result)
+{
+	struct net_fetch *own = slot->own;
+	struct net_ending ending = {
+		.remote = slot->get.remote,
+		.began = slot->began,
+		.out = net_fetch_out(own, slot->get.remote),
+		.result = result,
+		.error = &slot->get.error,
+	};
+
+	result = net_servers_judge(&own->servers, &ending);
+	slot->place.job.lost = ending.lost;
+	return result;
+}
+
 static void net_slot_done(struct net_get *get, int result)
 {
 	struct net_slot *slot = (struct net_slot *)get;
 	struct fetch_calls *calls = &slot->place.job.calls;
 
+	slot->sent = false;
 	calls->retries = get->retries;
+	result = net_slot_judge(slot, result);
 	if (result == 0 && get->got == 0)
 		result = error_set(&get->error, EBADMSG, "the object is empty");
 	if (result < 0) {
@@ -123,7 +154,7 @@ static void net_slot_start(struct net_slot *slot)
 		.from = place.offset,
 		.part = place.part,
 		.exact = true,
-		.deadline = clock_now() + DEADLINE_S * UINT64_C(1000000000),
+		.deadline = net_remote_deadline(place.remote),
 		.done = net_slot_done,
 	};
 	if (place.part && place.size == 0) { /* there is no such range */
@@ -131,11 +162,18 @@ static void net_slot_start(struct net_slot *slot)
 			      error_set(&slot->get.error, EBADMSG, "it is empty"));
 		return;
 	}
+	if (net_servers_gone(&slot->own->servers, place.remote)) {
+		net_slot_fail(slot, error_set(&slot->get.error, EHOSTDOWN,
+					      "the server is gone"));
+		return;
+	}
 	if (place.size <= LIMIT_SAMPLE)
 		slot->blob =
 			blob_pool_take(reader->pool, place.size > 0 ? place.size : 1);
 	if (slot->blob != NULL) {
 		slot->get.body = slot->blob->data;
+		slot->sent = true;
+		slot->began = clock_now();
 		net_start(slot->own->net, &slot->get);
 	} else {
 		net_slot_complete(slot, place.size > LIMIT_SAMPLE ? -EFBIG : -ENOMEM);

@@ -1,5 +1,6 @@
 /* remote.c - opens and closes what data sets are read from. */
 #include "loader/net/remote.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
@@ -8,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DEADLINE_S 60.
 
 static void remote_wipe(char *text)
 {
@@ -42,6 +45,8 @@ static struct net_remote *remote_new(struct error *err)
 
 	if (remote == NULL)
 		error_sys(err, ENOMEM, "cannot open the data set");
+	else
+		remote->deadline_s = DEADLINE_S;
 	return remote;
 }
 
@@ -118,4 +123,20 @@ const char *net_remote_credentials(const struct net_remote *remote)
 const char *net_remote_region(const struct net_remote *remote)
 {
 	return remote->region != NULL ? remote->region : "";
+}
+
+void net_remote_set_deadline(struct net_remote *remote, double seconds)
+{
+	if (seconds > 0)
+		remote->deadline_s = seconds;
+}
+
+double net_remote_deadline_s(const struct net_remote *remote)
+{
+	return remote->deadline_s;
+}
+
+uint64_t net_remote_deadline(const struct net_remote *remote)
+{
+	return clock_now() + (uint64_t)(remote->deadline_s * 1e9);
 }

@@ -12,7 +12,8 @@ struct net_remote {
 	char *id, *secret, *token; /* NULL: anonymous */
 	char *ca_bundle;           /* a file of certificates */
 	char *credentials;         /* where these are from, for people */
-	bool bucket;               /* it speaks S3's words; else a web server's */
+	double deadline_s;
+	bool bucket; /* it speaks S3's words; else a web server's */
 };
 
 /* Frees it, after it has wiped the secrets. */

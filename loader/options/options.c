@@ -101,6 +101,16 @@ static int options_set_device(struct options *options, const char *value)
 	return 0;
 }
 
+static int options_set_deadline(struct options *options, const char *value)
+{
+	double seconds;
+
+	if (!number_time(value, &seconds) || seconds <= 0 || seconds > LIMIT_DEADLINE)
+		return -EINVAL;
+	options->deadline = seconds;
+	return 0;
+}
+
 static int set_gpu_speed(struct options *options, const char *value)
 {
 	double speed;
@@ -220,6 +230,7 @@ static const struct key keys[] = {
 	{"evaluate", set_evaluate, "0|1"},
 	{"on_error", set_on_error, "skip|fail"},
 	{"relist", set_relist, "0|1"},
+	{"deadline", options_set_deadline, "a time up to 1h such as 60s"},
 	{"image_feature", set_image_feature, "a name shorter than 256 bytes"},
 	{"label_feature", set_label_feature, "a name shorter than 256 bytes"},
 	{"prep", set_prep, PREP_OP_NAMES},
@@ -375,6 +386,7 @@ static void options_copy_numbers(struct options *options,
 	options->shuffle_blocks = config->shuffle == DSA_BLOCKS;
 	options->drop_last = config->drop_last != 0;
 	options->fail = config->on_error == DSA_FAIL;
+	options->deadline = config->deadline;
 	options->typed = config->type != DSA_FLOAT32;
 	options->gpu_speed = 1;
 }
@@ -404,6 +416,9 @@ static int options_check(const struct options *options, struct error *err)
 	if (options->rank >= options->world)
 		return error_set(err, EINVAL, "rank %u of world %u: rank is 0 to %u",
 				 options->rank, options->world, options->world - 1);
+	if (!(options->deadline >= 0 && options->deadline <= LIMIT_DEADLINE))
+		return error_set(err, EINVAL, "deadline is %d seconds at most, not %g",
+				 LIMIT_DEADLINE, options->deadline);
 	if (options->batch > LIMIT_BATCH || options->workers > LIMIT_WORKERS ||
 	    options->prefetch > LIMIT_PREFETCH ||
 	    options->fetch_depth > LIMIT_FETCH_DEPTH)

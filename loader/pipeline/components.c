@@ -92,6 +92,7 @@ int components_open(struct components *parts, struct options *options,
 					     .length = options->image.length,
 					     .token_bits = options->image.token_bits,
 					     .relist = options->relist,
+					     .deadline_s = options->deadline,
 					     .image_feature = options->image_feature,
 					     .label_feature = options->label_feature};
 	int result;

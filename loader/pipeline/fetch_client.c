@@ -155,6 +155,15 @@ static void fetch_client_count_disk(struct pipeline *p)
 	*told = now;
 }
 
+/* Whatever on_error says. */
+static void fetch_client_end(struct pipeline *p, const struct fetch_job *job, int code)
+{
+	if (p->closing || p->failure.code != 0)
+		return;
+	trace_add(p->parts.process, TRACE_lost_samples, job->lost);
+	stream_fail(p, code, job->why);
+}
+
 static void job_done(void *context, const struct fetch_job *job, struct blob *blob,
 		     int result)
 {
@@ -169,8 +178,8 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	}
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
 	fetch_client_count_disk(p);
-	if (result == -EKEYREJECTED && !p->closing)
-		stream_fail(p, EKEYREJECTED, job->why);
+	if (fetch_ends(result))
+		fetch_client_end(p, job, -result);
 	if ((job->tag & TAG_READAHEAD) != 0)
 		readahead_done(p, job, blob);
 	else

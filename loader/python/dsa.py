@@ -133,7 +133,8 @@ class _Config2(ctypes.Structure):
                                              (ctypes.c_int, "features"),
                                              (ctypes.c_double, "seconds"),
                                              (ctypes.c_char_p, "cache_dir"),
-                                             (ctypes.c_int, "shuffle"))]
+                                             (ctypes.c_int, "shuffle"),
+                                             (ctypes.c_double, "deadline"))]
 
 
 class _Batch(ctypes.Structure):
@@ -833,10 +834,10 @@ def _word(name, value, words):
     return words.index(value)
 
 
-def _seconds(value):
+def _seconds(name, value):
     value = float(value)
     if not 0 < value < math.inf:
-        raise ValueError(f"seconds is a positive number, not {value!r}")
+        raise ValueError(f"{name} is a positive number, not {value!r}")
     return value
 
 
@@ -960,6 +961,7 @@ class Loader:
     cache        a policy of dsa_loader(3) [None: "page", or "minio" if it has a size]
     cache_size   bytes, or as "2G" or "35%" of the data set [None: 0]
     cache_dir    folder of a cache on local disk, which outlives the program [None]
+    deadline     seconds after which a server that gives no answer ends the data [60]
     seed         of shuffle, crop and flip
     rank, world  this program is number rank of world that share the data set
     epochs       then the data ends [None: never]
@@ -1000,7 +1002,7 @@ class Loader:
                  size=224, layout="nchw", type=None, mean=None, std=None,
                  share=None, device=None, arrays="auto", length=1024, token_bits=None,
                  seconds=5, rate=16000, features="waveform", cache_dir=None,
-                 shuffle="global",
+                 shuffle="global", deadline=60,
                  **others):
         self.ended = False
         self._core = None
@@ -1058,7 +1060,8 @@ class Loader:
             config.shuffle = shuffle
             config.cache_dir = _text("cache_dir", cache_dir)
             config.length = _whole("length", length, 1)
-            config.seconds = _seconds(seconds)
+            config.deadline = _seconds("deadline", deadline)
+            config.seconds = _seconds("seconds", seconds)
             config.rate = _whole("rate", rate, 1)
             config.features = _word("features", features, ("waveform", "logmel"))
             if token_bits is not None:

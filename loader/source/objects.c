@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { AT_ONCE = 32, DEADLINE_S = 60 };
+enum { AT_ONCE = 32 };
 
 static int64_t objects_wall_clock(void)
 {
@@ -23,17 +23,12 @@ static int64_t objects_wall_clock(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-uint64_t objects_deadline(void)
-{
-	return clock_now() + DEADLINE_S * UINT64_C(1000000000);
-}
-
 int objects_ask(struct objects *objects, struct net_get *get, struct error *err)
 {
 	int result;
 
 	get->remote = objects->remote;
-	get->deadline = objects_deadline();
+	get->deadline = net_remote_deadline(objects->remote);
 	get->first = true;
 	result = net_call(objects->net, get, err);
 	objects->requests += 1 + get->retries;
@@ -155,6 +150,7 @@ void *objects_open(const char *dataset, const struct objects_where *where,
 		return NULL;
 	}
 	objects->remote = where->remote;
+	net_remote_set_deadline(objects->remote, config->deadline_s);
 	objects->prefix = where->prefix;
 	objects->shards = where->shards;
 	name_escape(dataset, objects->shown, sizeof(objects->shown));

@@ -45,11 +45,8 @@ void *objects_open(const char *dataset, const struct objects_where *where,
 		   const struct objects_how *how, const struct source_config *config,
 		   struct source_facts *facts, struct error *err);
 
-/* A request of a source that opens: tried for a minute. */
+/* A request of a source that opens. */
 int objects_ask(struct objects *objects, struct net_get *get, struct error *err);
-
-/* When the request must have succeeded. */
-uint64_t objects_deadline(void);
 
 /* Makes the index, unfinished, of a bucket's keys; samples that are of this kind. */
 int objects_of_keys(const struct keys *keys, const struct file_kind *kind,

@@ -47,7 +47,7 @@ static ssize_t objects_ranges_read(void *state, void *to, size_t size, uint64_t 
 		.part = true,
 		.exact = true,
 		.first = true,
-		.deadline = objects_deadline(),
+		.deadline = net_remote_deadline(ranges->shards->objects->remote),
 	};
 	int result;
 

@@ -1,5 +1,6 @@
 /* union.c - several data sets as one. */
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/net.h"
 #include "loader/source/variant.h"
 
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
-
-enum { PARTS = 64 };
 
 /* Among the numbers of devices, those that stand for servers. */
 #define OBJECT (UINT64_C(1) << 63)
@@ -25,11 +24,11 @@ struct entry {
 };
 
 struct joined {
-	struct source *parts[PARTS];
+	struct source *parts[LIMIT_PARTS];
 	unsigned count;
 	uint32_t samples;
-	uint64_t *in;            /* of each sample: the parts that have it */
-	uint32_t *number[PARTS]; /* and its number there */
+	uint64_t *in;                  /* of each sample: the parts that have it */
+	uint32_t *number[LIMIT_PARTS]; /* and its number there */
 };
 
 static void union_close(void *state)
@@ -218,7 +217,7 @@ static void union_add_facts(const struct source_facts *part, struct source_facts
 
 static void union_facts(const struct joined *joined, struct source_facts *facts)
 {
-	uint64_t digests[PARTS];
+	uint64_t digests[LIMIT_PARTS];
 
 	*facts = (struct source_facts){
 		.count = joined->samples,

@@ -96,7 +96,7 @@ static void web_sizes_next(struct web_sizes *sizes, struct web_head *head)
 		.remote = sizes->objects->remote,
 		.path = list->text + list->samples[head->sample].name,
 		.head = true,
-		.deadline = objects_deadline(),
+		.deadline = net_remote_deadline(sizes->objects->remote),
 		.done = web_head_done,
 		.context = sizes,
 	};

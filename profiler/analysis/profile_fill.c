@@ -104,6 +104,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->requests = (struct profile_requests){
 			.gets = profile_fill_total(trace, TRACE_wanted_gets),
 			.retries = profile_fill_total(trace, TRACE_retried_gets),
+			.lost = profile_fill_total(trace, TRACE_lost_samples),
 			.listing = loader->listing_requests,
 			.listing_age_s = loader->listing_age_s,
 			.bytes = profile_fill_total(trace, TRACE_fetched_bytes) +

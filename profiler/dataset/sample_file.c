@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEADLINE_S = 60 };
-
 static const char too_large[] = "is larger than 1 GiB, which the loader refuses";
 
 static int sample_file_open_path(const struct source_place *place,
@@ -51,7 +49,7 @@ static int sample_file_ask(const struct source_place *place, struct sample_bytes
 		.from = place->offset,
 		.part = place->part,
 		.exact = true,
-		.deadline = clock_now() + DEADLINE_S * UINT64_C(1000000000),
+		.deadline = net_remote_deadline(place->remote),
 	};
 	int result;
 

@@ -115,14 +115,28 @@ static int run_ending_died(const struct run_ending *ending, uint64_t steps,
 			    (unsigned long long)ending->trace->loader.steps_per_epoch);
 }
 
+/* Samples that the loader was never given, where a server ended its data. */
+static uint64_t run_ending_lost(const struct run_ending *ending)
+{
+	const struct trace_process *driver = trace_driver(ending->trace);
+
+	return driver != NULL ? driver->counters[TRACE_lost_samples] : 0;
+}
+
 static int run_ending_other(const struct run_ending *ending, struct profile *profile)
 {
 	double step_s;
 	uint64_t steps = run_ending_steps(ending->trace, &step_s);
+	uint64_t lost = run_ending_lost(ending);
 	const char *text = ending->end->text;
 
 	if (*text == '\0' && !ending->forced)
 		return 0;
+	if (lost > 0)
+		return profile_text(
+			&profile->status_why,
+			"%s, as a server ended its data: %llu sample%s lost", text,
+			(unsigned long long)lost, lost == 1 ? "" : "s");
 	if (run_ending_ran_out(ending, steps))
 		return run_ending_died(ending, steps, profile);
 	return profile_text(&profile->status_why, "%s%s%s", text,

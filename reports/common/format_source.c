@@ -39,6 +39,9 @@ void format_requests(FILE *out, const struct profile *profile)
 	if (format_any(profile->requests.retries))
 		fprintf(out, ", %s sent again",
 			format_count(text, profile->requests.retries));
+	if (format_any(profile->requests.lost))
+		fprintf(out, ", %s samples lost",
+			format_count(text, profile->requests.lost));
 	if (format_any(profile->requests.listing))
 		fprintf(out, "; %s to list the data set",
 			format_count(text, profile->requests.listing));

@@ -47,6 +47,7 @@ const struct field field_profile[] = {
 	AT("configuration.loaders", COUNT, loaders),
 	AT("requests.gets", COUNT, requests.gets),
 	AT("requests.retries", COUNT, requests.retries),
+	AT("requests.lost", COUNT, requests.lost),
 	AT("requests.listing", COUNT, requests.listing),
 	AT("requests.listing_age_s", NUMBER, requests.listing_age_s),
 	AT("requests.bytes", COUNT, requests.bytes),

@@ -53,6 +53,7 @@ static void tell_config(void)
 	TELL(config, seconds);
 	TELL(config, cache_dir);
 	TELL(config, shuffle);
+	TELL(config, deadline);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 

@@ -123,28 +123,42 @@ static int net_curl_late(struct net_get *get)
 			 cause.message);
 }
 
-static uint64_t net_curl_rest(struct net_curl *net, const struct net_get *get)
+/* Leaves the next try half of the time that is left, at the least. */
+static uint64_t net_curl_rest(struct net_curl *net, const struct net_get *get,
+			      double left_s)
 {
-	return (uint64_t)(1e9 * backoff_rest_s(net->rest_s, get->retries,
-					       random_unit(&net->random)));
+	double rest_s = backoff_rest_s(net->rest_s, get->retries,
+				       random_unit(&net->random));
+
+	return (uint64_t)(1e9 * fmin(rest_s, left_s / 2));
+}
+
+/* Of what may succeed a little later. */
+static void net_curl_again(struct net_curl *net, struct transfer *transfer)
+{
+	const struct net_get *get = transfer->get;
+	uint64_t now = clock_now();
+	double left_s = get->deadline > now ? (double)(get->deadline - now) * 1e-9 : 0;
+	bool nobody =
+		get->first && transfer->status == 0 && get->retries + 1 >= UNANSWERED;
+
+	if (nobody || left_s < net->rest_s) {
+		net_curl_end(transfer, net_curl_late(transfer->get));
+		return;
+	}
+	transfer->due = now + net_curl_rest(net, get, left_s) + 1;
+	net->resting++;
 }
 
 static void net_curl_judge(struct net_curl *net, struct transfer *transfer)
 {
-	struct net_get *get = transfer->get;
 	bool again;
 	int result = verdict_of(transfer, &again);
-	uint64_t due = again ? clock_now() + net_curl_rest(net, get) : 0;
 
-	if (!again) {
+	if (again)
+		net_curl_again(net, transfer);
+	else
 		net_curl_end(transfer, result);
-	} else if (due >= get->deadline || (get->first && transfer->status == 0 &&
-					    get->retries + 1 >= UNANSWERED)) {
-		net_curl_end(transfer, net_curl_late(get));
-	} else {
-		transfer->due = due > 0 ? due : 1;
-		net->resting++;
-	}
 }
 
 /* Sends those again that have rested. Returns when the next one has, or 0. */

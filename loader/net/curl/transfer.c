@@ -3,6 +3,7 @@
 #include "loader/base/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,7 @@ enum {
 	MOST_URL = 8192,
 	MOST_REDIRECTS = 5,
 	MOST_PROBLEM = 1 << 20, /* bytes of an error's body; then it is cut off */
-	CONNECT_MS = 10000,
-	SLOW_BYTES = 1000, /* a second */
+	SLOW_BYTES = 1000,      /* a second */
 	RECEIVE = 128 << 10,
 };
 
@@ -168,18 +168,28 @@ static void transfer_sign(const struct transfer *transfer)
 	curl_easy_setopt(transfer->easy, CURLOPT_PASSWORD, remote->secret);
 }
 
+/* A connection that hangs must not take all the time that there is: libcurl counts whole
+ * seconds. */
+static double transfer_slow_s(const struct transfer *transfer)
+{
+	double part_s = transfer->get->remote->deadline_s / 4;
+
+	return fmax(1, fmin(transfer->slow_s, part_s));
+}
+
 /* Credentials follow no redirect, as no signed request does. */
 static void transfer_limits(const struct transfer *transfer)
 {
 	const struct net_get *get = transfer->get;
+	double slow_s = transfer_slow_s(transfer);
 	uint64_t now = clock_now();
 	uint64_t left = get->deadline > now ? (get->deadline - now) / 1000000 : 0;
 	CURL *easy = transfer->easy;
 
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
-	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(slow_s * 1000));
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)transfer->slow_s);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)slow_s);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, get->remote->bucket ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)MOST_REDIRECTS);

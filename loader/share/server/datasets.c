@@ -29,6 +29,7 @@ int datasets_source(struct share_server *server, struct source **source,
 					     .length = options->image.length,
 					     .token_bits = options->image.token_bits,
 					     .relist = options->relist,
+					     .deadline_s = options->deadline,
 					     .image_feature = options->image_feature,
 					     .label_feature = options->label_feature};
 	struct source *parts[SHARE_DATASETS];

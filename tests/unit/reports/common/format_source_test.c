@@ -26,8 +26,8 @@ static int begin(void **state)
 {
 	(void)state;
 	profile = (struct profile){
-		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, UNKNOWN, UNKNOWN,
-			     NAN},
+		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, UNKNOWN,
+			     UNKNOWN, NAN},
 		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
 			       NAN},
 	};
