@@ -157,8 +157,9 @@ bool source_sealed(const struct source *source);
 int source_unseal(const struct source *source, uint32_t sample, const void *bytes,
 		  struct source_part *part, const char **why);
 
-/* A sample is not the object that was listed: the next opening lists anew. Any thread. */
-void source_outdated(const struct source *source, uint32_t sample);
+/* A sample is not the object that was listed: the next opening lists anew. True the first
+ * time. Any thread. */
+bool source_outdated(const struct source *source, uint32_t sample);
 
 /*
  * Several data sets as one: what lies in more than one of them (the same inode, or

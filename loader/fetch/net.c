@@ -70,8 +70,14 @@ static void net_slot_fail(struct net_slot *slot, int result)
 {
 	const struct source *source = slot->own->fetch->reader.source;
 
-	if (result == -ENOENT || result == -ESTALE)
-		source_outdated(source, slot->place.job.sample);
+	if ((result == -ENOENT || result == -ESTALE) &&
+	    source_outdated(source, slot->place.job.sample)) {
+		const struct error cause = slot->get.error;
+
+		error_set(&slot->get.error, -result,
+			  "%.160s; the next run lists the data set anew",
+			  cause.message);
+	}
 	blob_put(slot->blob);
 	slot->blob = NULL;
 	slot->place.job.why = slot->get.error.message;

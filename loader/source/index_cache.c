@@ -257,10 +257,9 @@ void index_cache_save(const struct index_cache *cache, const struct index *index
 		index_cache_keep(cache, index);
 }
 
-void index_cache_drop(const struct index_cache *cache)
+bool index_cache_drop(const struct index_cache *cache)
 {
-	if (cache->path[0] != '\0')
-		unlink(cache->path);
+	return cache->path[0] != '\0' && unlink(cache->path) == 0;
 }
 
 void index_cache_keep(const struct index_cache *cache, const struct index *index)

@@ -44,8 +44,8 @@ bool index_cache_read(const struct index_cache *cache, struct index *index);
 /* Keeps a finished index. */
 void index_cache_keep(const struct index_cache *cache, const struct index *index);
 
-/* Forgets what is kept. */
-void index_cache_drop(const struct index_cache *cache);
+/* Forgets what is kept. False: nothing was. */
+bool index_cache_drop(const struct index_cache *cache);
 
 /* True: *index is the data set's. False: there is none that fits, or no memory. */
 bool index_cache_load(const struct index_cache *cache,

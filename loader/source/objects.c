@@ -316,10 +316,10 @@ int objects_unseal(const void *state, uint32_t sample, const void *bytes,
 		       : 0;
 }
 
-void objects_outdated(const void *state, uint32_t sample)
+bool objects_outdated(const void *state, uint32_t sample)
 {
 	const struct objects *objects = state;
 
 	(void)sample;
-	index_cache_drop(&objects->cache);
+	return index_cache_drop(&objects->cache);
 }

@@ -64,6 +64,6 @@ void objects_place(const void *state, uint32_t sample, char *buffer,
 const char *objects_name(const void *state, uint32_t sample, char *buffer, size_t size);
 int objects_unseal(const void *state, uint32_t sample, const void *bytes,
 		   struct source_part *part, const char **why);
-void objects_outdated(const void *state, uint32_t sample);
+bool objects_outdated(const void *state, uint32_t sample);
 
 #endif

@@ -130,10 +130,10 @@ int source_unseal(const struct source *source, uint32_t sample, const void *byte
 	return source->variant->unseal(source->state, sample, bytes, part, why);
 }
 
-void source_outdated(const struct source *source, uint32_t sample)
+bool source_outdated(const struct source *source, uint32_t sample)
 {
-	if (source->variant->outdated != NULL)
-		source->variant->outdated(source->state, sample);
+	return source->variant->outdated != NULL &&
+	       source->variant->outdated(source->state, sample);
 }
 
 const char *source_class(const struct source *source, uint32_t label)

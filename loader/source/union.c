@@ -307,11 +307,11 @@ static int union_unseal(const void *state, uint32_t sample, const void *bytes,
 	return source_unseal(source, sample, bytes, part, why);
 }
 
-static void union_outdated(const void *state, uint32_t sample)
+static bool union_outdated(const void *state, uint32_t sample)
 {
 	const struct source *source = union_where(state, &sample);
 
-	source_outdated(source, sample);
+	return source_outdated(source, sample);
 }
 
 static const struct source_variant union_variant = {

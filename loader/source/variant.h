@@ -45,7 +45,7 @@ struct source_variant {
 		      struct source_part *part, const char **why);
 
 	/* source_outdated(); NULL: what it has is looked at anew each time. */
-	void (*outdated)(const void *state, uint32_t sample);
+	bool (*outdated)(const void *state, uint32_t sample);
 };
 
 #define SOURCE_DECLARE(name) extern const struct source_variant source_##name;

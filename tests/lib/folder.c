@@ -38,10 +38,11 @@ WEAK int source_unseal(const struct source *source, uint32_t sample, const void 
 	return 0;
 }
 
-WEAK void source_outdated(const struct source *source, uint32_t sample)
+WEAK bool source_outdated(const struct source *source, uint32_t sample)
 {
 	(void)source;
 	(void)sample;
+	return false;
 }
 
 WEAK bool source_sealed(const struct source *source)
