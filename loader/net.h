@@ -55,7 +55,7 @@ struct net_get {
 
 	/* What came of it. */
 	size_t got;
-	uint64_t length; /* as the server told; UINT64_MAX: it did not */
+	uint64_t length; /* of all of it, as the server told; UINT64_MAX: it did not */
 	char found_etag[NET_ETAG];
 	uint64_t date_s;  /* the server's clock, seconds since 1970; 0: not told */
 	unsigned retries; /* requests after the first one */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { OTHER_PARTS = 3 }; /* tries after an answer with one that was not asked for */
+
 struct verdict {
 	const struct transfer *transfer;
 	const struct net_remote *remote;
@@ -64,9 +66,14 @@ static int verdict_region(const struct verdict *verdict)
 	verdict_element(verdict->transfer->problem, "<Region>", region, sizeof(region));
 	if (region[0] == '\0')
 		name_escape(verdict->transfer->region, region, sizeof(region));
+	if (region[0] != '\0')
+		return error_set(verdict->err, EKEYREJECTED,
+				 "it is in the region '%s', not '%s': set AWS_REGION",
+				 region, verdict->remote->region);
 	return error_set(verdict->err, EKEYREJECTED,
-			 "it is in the region '%s', not '%s': set AWS_REGION",
-			 region[0] != '\0' ? region : "of another endpoint",
+			 "it is in another region than '%s', and the server does not "
+			 "say in which: set AWS_REGION to it, and AWS_ENDPOINT_URL_S3 "
+			 "where the bucket has an endpoint of its own",
 			 verdict->remote->region);
 }
 
@@ -148,6 +155,32 @@ static int verdict_status(const struct verdict *verdict)
 	return verdict_failed(verdict, EBADMSG, "the server's answer is of no use");
 }
 
+/* The part that was asked for? A cache between here and the server may have mixed them up:
+ * it is asked again, a few times. */
+static int verdict_part(const struct verdict *verdict)
+{
+	const struct transfer *transfer = verdict->transfer;
+	const struct net_get *get = transfer->get;
+	char what[96];
+
+	if (transfer->ranged && transfer->first == get->from &&
+	    transfer->last - transfer->first + 1 == get->got)
+		return 0;
+	if (transfer->ranged)
+		snprintf(what, sizeof(what),
+			 "the server gives bytes %llu-%llu, not from %llu on",
+			 (unsigned long long)transfer->first,
+			 (unsigned long long)transfer->last,
+			 (unsigned long long)get->from);
+	else
+		snprintf(what, sizeof(what),
+			 "the server does not say which part it gives "
+			 "(Content-Range)");
+	return get->retries < OTHER_PARTS
+		       ? verdict_again(verdict, EAGAIN, what)
+		       : error_set(verdict->err, EBADMSG, "%s", what);
+}
+
 /* Something came, and all of it. */
 static int verdict_body(const struct verdict *verdict)
 {
@@ -163,7 +196,7 @@ static int verdict_body(const struct verdict *verdict)
 				 "it is not the one that was listed (%zu bytes, not "
 				 "%zu)",
 				 get->got, get->room);
-	return 0;
+	return get->part ? verdict_part(verdict) : 0;
 }
 
 /* No answer, or a part of one. */
@@ -218,7 +251,7 @@ int verdict_of(struct transfer *transfer, bool *again)
 	*again = false;
 	verdict_element(transfer->problem, "<Code>", verdict.code,
 			sizeof(verdict.code));
-	if (transfer->result != CURLE_OK)
+	if (transfer->result != CURLE_OK && !transfer->cut)
 		return verdict_broken(&verdict);
 	if (transfer->status != wanted)
 		return verdict_status(&verdict);

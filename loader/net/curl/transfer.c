@@ -1,7 +1,9 @@
 /* transfer.c - sets up a request, and takes what comes. */
 #include "loader/net/curl/transfer.h"
 #include "loader/base/clock.h"
+#include "loader/base/number.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +40,8 @@ static size_t transfer_problem(struct transfer *transfer, const char *data, size
 	transfer->problem_size += kept;
 	transfer->problem[transfer->problem_size] = '\0';
 	transfer->passed += size - kept;
-	return transfer->passed < MOST_PROBLEM ? size : 0;
+	transfer->cut = transfer->passed >= MOST_PROBLEM;
+	return transfer->cut ? 0 : size;
 }
 
 static size_t transfer_body(char *data, size_t one, size_t size, void *context)
@@ -59,7 +62,8 @@ static size_t transfer_body(char *data, size_t one, size_t size, void *context)
 	return size;
 }
 
-/* The value of a header, without the blanks around it, if it is this one. */
+/* The value of a header, without the blanks around it, if it is this one. One with control
+ * characters is none: it may be sent back. */
 static bool transfer_is_header(const char *line, size_t size, const char *name,
 			       char *value, size_t room)
 {
@@ -75,6 +79,9 @@ static bool transfer_is_header(const char *line, size_t size, const char *name,
 	}
 	while (size > 0 && strchr(" \t\r\n", line[size - 1]) != NULL)
 		size--;
+	for (size_t i = 0; i < size; i++)
+		if (iscntrl((unsigned char)line[i]))
+			return false;
 	if (size >= room)
 		return false;
 	memcpy(value, line, size);
@@ -82,14 +89,34 @@ static bool transfer_is_header(const char *line, size_t size, const char *name,
 	return true;
 }
 
+/* "bytes 2-5/10", "bytes 2-5/...". */
+static bool transfer_range(struct transfer *transfer, const char *text)
+{
+	char whole[TRANSFER_WORD];
+	unsigned long long first, last;
+
+	if (sscanf(text, "bytes %llu-%llu/%63s", &first, &last, whole) != 3)
+		return false;
+	transfer->first = first;
+	transfer->last = last;
+	if (!number_whole(whole, UINT64_MAX - 1, &transfer->whole))
+		transfer->whole = UINT64_MAX;
+	return true;
+}
+
 static size_t transfer_header(char *line, size_t one, size_t size, void *context)
 {
 	struct transfer *transfer = context;
-	char date[TRANSFER_WORD];
+	char date[TRANSFER_WORD], range[TRANSFER_WORD];
 
 	(void)one;
-	if (size > 5 && strncmp(line, "HTTP/", 5) == 0) /* after a redirect, another */
+	if (size > 5 &&
+	    strncmp(line, "HTTP/", 5) == 0) { /* after a redirect, another */
 		transfer->etag[0] = transfer->region[0] = '\0';
+		transfer->ranged = false;
+	}
+	if (transfer_is_header(line, size, "content-range:", range, sizeof(range)))
+		transfer->ranged = transfer_range(transfer, range);
 	transfer_is_header(line, size, "etag:", transfer->etag, sizeof(transfer->etag));
 	transfer_is_header(line, size, "x-amz-bucket-region:", transfer->region,
 			   sizeof(transfer->region));
@@ -231,7 +258,7 @@ int transfer_prepare(struct transfer *transfer)
 	if (!transfer_headers(transfer))
 		return error_sys(&get->error, ENOMEM, "cannot be asked for");
 	transfer->due = 0;
-	transfer->longer = false;
+	transfer->longer = transfer->cut = transfer->ranged = false;
 	transfer->status = 0;
 	transfer->date = -1;
 	transfer->etag[0] = transfer->region[0] = transfer->why[0] = '\0';
@@ -261,6 +288,8 @@ void transfer_ended(struct transfer *transfer, CURLcode result)
 	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &transfer->status);
 	curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
 	get->length = length >= 0 ? (uint64_t)length : UINT64_MAX;
+	if (get->part)
+		get->length = transfer->ranged ? transfer->whole : UINT64_MAX;
 	get->date_s = transfer->date > 0 ? (uint64_t)transfer->date : 0;
 	memcpy(get->found_etag, transfer->etag, sizeof(get->found_etag));
 }

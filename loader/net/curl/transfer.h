@@ -20,9 +20,12 @@ struct transfer {
 	uint64_t due; /* of the next try, clock_now(); 0: under way */
 
 	/* Of this try. */
-	bool longer;     /* the body has more bytes than there is room for */
-	long status;     /* of HTTP; 0: none came */
-	CURLcode result; /* once it has ended */
+	bool longer; /* the body has more bytes than there is room for */
+	bool cut;    /* an error's body was, as it does not end */
+	bool ranged; /* the server said which part of how much it gives: */
+	uint64_t first, last, whole; /* bytes; UINT64_MAX: not how much */
+	long status;                 /* of HTTP; 0: none came */
+	CURLcode result;             /* once it has ended */
 	char etag[NET_ETAG];
 	char region[TRANSFER_WORD]; /* that the server says the bucket is in */
 	time_t date;                /* the server's; -1: not told */

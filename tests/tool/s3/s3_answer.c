@@ -32,6 +32,9 @@ static const struct answer_fault {
 	[S3_FAULT_INTERNAL] = {500, "InternalError",
 			       "We encountered an internal error. Please try again."},
 	[S3_FAULT_FORBIDDEN] = {403, "AccessDenied", "Access Denied"},
+	[S3_FAULT_MOVED] = {301, "PermanentRedirect",
+			    "The bucket must be addressed by another endpoint."},
+	[S3_FAULT_BULKY] = {503, "SlowDown", "Please reduce your request rate."},
 	[S3_FAULT_REDIRECT] = {307, "TemporaryRedirect",
 			       "Please re-send this request to the specified temporary "
 			       "endpoint."},
@@ -192,7 +195,11 @@ static bool answer_part(struct answer_case *this, uint64_t size)
 	const char *range = http_field(&this->request->header, "range");
 
 	answer->length = size;
+	if (answer->drawn.fault == S3_FAULT_WHOLE)
+		range = NULL;
 	answer->status = answer_range(range, size, &answer->from, &answer->length);
+	if (answer->drawn.fault == S3_FAULT_SHIFT && answer->status == 206)
+		answer->from += answer->from > 0 ? UINT64_MAX : 1;
 	if (answer->status == 416) {
 		fprintf(this->head, "Content-Range: bytes */%llu\r\n",
 			(unsigned long long)size);
@@ -277,6 +284,19 @@ static bool answer_serve(struct answer_case *this)
 	return *this->key == 0 ? answer_bucket(this) : answer_object(this);
 }
 
+/* Blanks behind the text: more than any client keeps of an error. */
+static char *answer_swell(char *text)
+{
+	size_t used = strlen(text), size = used + (2 << 20);
+	char *larger = realloc(text, size + 1);
+
+	if (larger == NULL)
+		return text;
+	memset(larger + used, ' ', size - used);
+	larger[size] = 0;
+	return larger;
+}
+
 static void answer_failed(struct answer_case *this)
 {
 	struct s3_answer *answer = this->answer;
@@ -289,6 +309,8 @@ static void answer_failed(struct answer_case *this)
 	answer->from = 0;
 	answer->status = this->error.status;
 	answer->text = s3_error_body(&this->error, path);
+	if (answer->text != NULL && answer->drawn.fault == S3_FAULT_BULKY)
+		answer->text = answer_swell(answer->text);
 	answer->length = answer->text != NULL ? strlen(answer->text) : 0;
 	this->type = "application/xml";
 	s3_error_fini(&this->error);
@@ -302,6 +324,7 @@ static const char *answer_reason(unsigned status)
 	} reasons[] = {
 		{200, "OK"},
 		{206, "Partial Content"},
+		{301, "Moved Permanently"},
 		{307, "Temporary Redirect"},
 		{400, "Bad Request"},
 		{403, "Forbidden"},
@@ -332,11 +355,13 @@ static void answer_put_head(struct answer_case *this, const char *more)
 	fprintf(out, "HTTP/1.1 %u %s\r\n", answer->status,
 		answer_reason(answer->status));
 	answer_put_time(out, "Date", answer_now(this->store));
-	fprintf(out,
-		"Server: s3_server\r\nx-amz-bucket-region: %s\r\nContent-Type: %s\r\n"
-		"Content-Length: %llu\r\n%s%s\r\n",
-		this->store->access.region, this->type,
-		(unsigned long long)answer->length,
+	if (answer->drawn.fault != S3_FAULT_MOVED)
+		fprintf(out, "x-amz-bucket-region: %s\r\n", this->store->access.region);
+	if (answer->drawn.fault != S3_FAULT_UNTOLD ||
+	    strcmp(this->request->method, "HEAD") != 0)
+		fprintf(out, "Content-Length: %llu\r\n",
+			(unsigned long long)answer->length);
+	fprintf(out, "Server: s3_server\r\nContent-Type: %s\r\n%s%s\r\n", this->type,
 		answer->closes ? "Connection: close\r\n" : "",
 		more != NULL ? more : "");
 	answer->head = io_text(out, &answer->head);

@@ -16,6 +16,11 @@
 	X(INTERNAL, "internal")   /* 500 */                                            \
 	X(FORBIDDEN, "forbidden") /* 403 */                                            \
 	X(REDIRECT, "redirect")   /* 307, to --redirect */                             \
+	X(MOVED, "moved")         /* 301, and nothing says where to */                 \
+	X(BULKY, "bulky")         /* 503, with a body of 2 MiB */                      \
+	X(WHOLE, "whole")         /* 200 with all of it, though a part was wanted */   \
+	X(SHIFT, "shift")         /* another part of the same length */                \
+	X(UNTOLD, "untold")       /* HEAD does not tell the length */                  \
 	X(RESET, "reset")         /* the connection, before the answer or in it */     \
 	X(TRUNCATE, "truncate")   /* the body ends early, and the connection */        \
 	X(TRICKLE, "trickle")     /* of the body a byte a second */

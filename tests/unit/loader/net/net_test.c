@@ -35,7 +35,7 @@ static void server_path(char path[PATH_MAX])
 	strcpy(strrchr(path, '/'), "/../tests/tool/s3_server");
 }
 
-static void asked_open(struct asked *asked, const char *setting)
+static void asked_open_with(struct asked *asked, const char *setting, const char *more)
 {
 	const struct net_config config = {
 		.most = 4, .seed = 1, .rest_s = .001, .slow_s = 1};
@@ -50,7 +50,7 @@ static void asked_open(struct asked *asked, const char *setting)
 	if (asked->pid == 0) {
 		dup2(out[1], STDOUT_FILENO);
 		close(out[0]);
-		execl(path, path, setting, "data", (char *)NULL);
+		execl(path, path, setting, more, "data", (char *)NULL);
 		_exit(1);
 	}
 	close(out[1]);
@@ -62,6 +62,11 @@ static void asked_open(struct asked *asked, const char *setting)
 	asked->net = net_open(&config, &err);
 	if (asked->remote == NULL || asked->net == NULL)
 		fail_msg("%s", err.message);
+}
+
+static void asked_open(struct asked *asked, const char *setting)
+{
+	asked_open_with(asked, setting, "--times=0");
 }
 
 static void asked_close(struct asked *asked)
@@ -140,6 +145,70 @@ static void another_object_is_told(void **state)
 	asked_close(&asked);
 }
 
+/* What a part of an object comes to at such a server. */
+static int part_of(const char *path, const char *faults, const char *times,
+		   struct net_get *get)
+{
+	struct asked asked;
+	struct error err = {0};
+	int result;
+
+	asked_open_with(&asked, faults, times);
+	*get = object(&asked, 4);
+	get->path = path;
+	get->part = true;
+	get->from = 3;
+	result = net_call(asked.net, get, &err);
+	asked_close(&asked);
+	return result;
+}
+
+static void another_part_is_none(void **state)
+{
+	struct net_get get;
+
+	(void)state;
+	assert_int_equal(part_of("a/object", "--faults=shift:100%", "--times=1", &get),
+			 0);
+	assert_int_equal(get.retries, 1);
+	assert_memory_equal(body, "3456", 4);
+	assert_int_equal(get.length, 10);
+	assert_int_equal(part_of("a/object", "--faults=shift:100%", "--times=0", &get),
+			 -EBADMSG);
+	assert_int_equal(get.retries, 3);
+	assert_string_equal(get.error.message,
+			    "the server gives bytes 2-5, not from 3 on");
+}
+
+static void a_large_body_hides_no_status(void **state)
+{
+	struct net_get get;
+
+	(void)state;
+	scratch_file("data/a/large", 3 << 20);
+	assert_int_equal(part_of("a/large", "--faults=bulky:100%", "--times=1", &get),
+			 0);
+	assert_int_equal(get.retries, 1);
+	assert_int_equal(part_of("a/large", "--faults=whole:100%", "--times=0", &get),
+			 -EBADMSG);
+	assert_non_null(strstr(get.error.message, "gives no parts of objects (200)"));
+}
+
+static void a_bucket_elsewhere_is_told_what_to_set(void **state)
+{
+	struct net_get get;
+
+	(void)state;
+	assert_int_equal(part_of("a/object", "--faults=moved:100%", "--times=0", &get),
+			 -EKEYREJECTED);
+	assert_string_equal(
+		get.error.message,
+		"it is in another region than 'us-east-1', and the server "
+		"does not say in which: set AWS_REGION to it, and "
+		"AWS_ENDPOINT_URL_S3 where the bucket has an endpoint of its "
+		"own");
+}
+
 static void the_deadline_ends_it(void **state)
 {
 	struct asked asked;
@@ -197,6 +266,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(an_object_whole_and_in_parts),
 		IN_SCRATCH(another_object_is_told),
+		IN_SCRATCH(another_part_is_none),
+		IN_SCRATCH(a_large_body_hides_no_status),
+		IN_SCRATCH(a_bucket_elsewhere_is_told_what_to_set),
 		IN_SCRATCH(the_deadline_ends_it),
 		IN_SCRATCH(closing_cancels),
 		cmocka_unit_test(names_are_encoded),
