@@ -26,6 +26,8 @@ enum {
 	PAGE_ROOM = 8 << 20, /* its bytes, with keys as long as they may be */
 	MOST_QUERY = 8192,
 	EMPTY_PAGES = 1000, /* in a row */
+	MOST_KEYS = 50000000,
+	MOST_PAGES = 4 * (MOST_KEYS / PAGE), /* servers may fill them in part */
 };
 
 static const char scheme[] = "s3://";
@@ -103,7 +105,7 @@ static int bucket_pages(struct objects *objects, struct bucket_keys *of,
 	const struct keys *keys = &of->files;
 	unsigned char *body = malloc(PAGE_ROOM);
 	char token[sizeof(page.token)] = "";
-	unsigned empty = 0;
+	unsigned empty = 0, pages = 0;
 	int result;
 
 	if (body == NULL)
@@ -123,6 +125,11 @@ static int bucket_pages(struct objects *objects, struct bucket_keys *of,
 					   "the listing does not get on: %u pages "
 					   "without a key",
 					   empty);
+		if (result == 0 && page.truncated && ++pages == MOST_PAGES)
+			result = error_set(err, EFBIG,
+					   "the listing does not end within %u pages: "
+					   "name a longer prefix",
+					   pages);
 		memcpy(token, page.token, sizeof(token));
 	} while (result == 0 && page.truncated);
 	free(body);
@@ -159,9 +166,12 @@ static int bucket_list(struct objects *objects, const struct source_config *conf
 	const struct file_kind *kind = file_kind_of(config->prep);
 	struct bucket_keys keys = {
 		.files = {.prefix = objects->prefix,
+			  .most = MOST_KEYS,
 			  .is_sample = bucket_is_sample,
 			  .context = kind},
-		.shards = {.prefix = objects->prefix, .is_sample = bucket_is_shard},
+		.shards = {.prefix = objects->prefix,
+			   .most = MOST_KEYS,
+			   .is_sample = bucket_is_shard},
 	};
 	int result = bucket_pages(objects, &keys, err);
 

@@ -7,6 +7,7 @@
 #include "loader/net/curl/page.h"
 #include "loader/base/number.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <expat.h>
 #include <string.h>
@@ -117,6 +118,14 @@ static void page_take_object(struct reading *reading)
 		page_stop(reading, result);
 }
 
+/* An ETag becomes a header of requests, where a line break would begin another. */
+static bool page_is_printable(const char *text)
+{
+	while (*text != '\0' && !iscntrl((unsigned char)*text))
+		text++;
+	return *text == '\0';
+}
+
 static void page_end_of_object(struct reading *reading, const char *name)
 {
 	if (strcmp(name, "Key") == 0) {
@@ -124,6 +133,8 @@ static void page_end_of_object(struct reading *reading, const char *name)
 	} else if (strcmp(name, "Size") == 0) {
 		reading->has_size =
 			number_whole(reading->text, UINT64_MAX, &reading->size);
+	} else if (strcmp(name, "ETag") == 0 && !page_is_printable(reading->text)) {
+		page_refuse(reading, "an ETag with control characters");
 	} else if (strcmp(name, "ETag") == 0 && reading->used < sizeof(reading->etag)) {
 		memcpy(reading->etag, reading->text, reading->used + 1);
 	}

@@ -109,18 +109,36 @@ static int keys_take(struct keys *keys, const char *name, uint64_t size,
 	return 0;
 }
 
+/* An index has no more room for names. */
+static int keys_bound(struct keys *keys)
+{
+	if (keys->seen >= keys->most)
+		return error_set(&keys->error, EFBIG,
+				 "the listing has more than %llu keys: name a longer "
+				 "prefix, or put the samples into shards",
+				 (unsigned long long)keys->most);
+	if (keys->used > UINT32_MAX)
+		return error_set(&keys->error, EFBIG,
+				 "the listing's names are longer than 4 GiB: name a "
+				 "longer prefix, or put the samples into shards");
+	return 0;
+}
+
 int keys_add(struct keys *keys, const char *key, size_t length, uint64_t size,
 	     const char *etag)
 {
 	size_t prefix = strlen(keys->prefix);
-	int result;
+	int result = keys_bound(keys);
 
+	if (result < 0)
+		return result;
 	if (length >= sizeof(keys->last) || strlen(key) != length) {
+		keys->seen++;
 		keys->ignored++; /* it can't be asked for */
 		return 0;
 	}
 	if (strncmp(key, keys->prefix, prefix) != 0 ||
-	    (keys->seen > 0 && strcmp(key, keys->last) <= 0)) {
+	    (keys->last[0] != '\0' && strcmp(key, keys->last) <= 0)) {
 		char shown[NAME_SHOWN];
 
 		return error_set(&keys->error, EBADMSG,

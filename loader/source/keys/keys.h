@@ -15,6 +15,7 @@ struct keys {
 	/* Is what has this name, behind the last slash, a sample? */
 	bool (*is_sample)(const void *context, const char *name);
 	const void *context;
+	uint64_t most; /* keys, at the least 1: more are no listing to wait for */
 	uint64_t seen, ignored;
 	struct error error; /* of keys_add() */
 
@@ -34,7 +35,7 @@ struct keys {
 
 /*
  * Takes one key more, greater than the one before it. 0, or -errno and keys->error: keys
- * that don't ascend, or are not below the prefix; no memory.
+ * that don't ascend, or are not below the prefix; more than there may be; no memory.
  */
 int keys_add(struct keys *keys, const char *key, size_t length, uint64_t size,
 	     const char *etag);
