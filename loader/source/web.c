@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-enum { HEADS = 32, MOST_LIST = 1 << 30 };
+enum { HEADS = 32, MOST_LIST = 256 << 20 };
 
 /* The part of the URL behind the folder: in prefix until the list is read. */
 static const char *web_list_name(const struct objects *objects)
@@ -36,19 +36,33 @@ static uint64_t web_hash(const struct net_get *get)
 				    get->length);
 }
 
+/* Asks a server that does not tell a length by HEAD for the first byte: then it says, which
+ * part of how much that is. Of what is empty there is no part. */
+static struct net_get web_first_byte(const char *path, unsigned char *byte)
+{
+	return (struct net_get){.path = path, .body = byte, .room = 1, .part = true};
+}
+
 /* Of the list itself. */
 static int web_head(struct objects *objects, struct net_get *head, struct error *err)
 {
+	unsigned char byte;
 	int result;
 
 	*head = (struct net_get){.path = web_list_name(objects), .head = true};
 	result = objects_ask(objects, head, err);
+	if (result == 0 && head->length == UINT64_MAX) {
+		*head = web_first_byte(web_list_name(objects), &byte);
+		result = objects_ask(objects, head, err);
+	}
 	if (result == 0 && head->length == UINT64_MAX)
 		return error_set(err, EBADMSG,
-				 "its server does not tell how long the list is "
-				 "(Content-Length)");
+				 "its server does not tell how long the list is, by "
+				 "Content-Length or Content-Range");
 	if (result == 0 && head->length > MOST_LIST)
-		return error_set(err, EFBIG, "the list is longer than 1 GiB");
+		return error_set(err, EFBIG,
+				 "the list is longer than 256 MiB: make several, or "
+				 "shards");
 	return result;
 }
 
@@ -69,6 +83,7 @@ static int web_check(struct objects *objects, struct error *err)
 struct web_head {
 	struct net_get get;
 	uint32_t sample;
+	unsigned char byte;
 };
 
 struct web_sizes {
@@ -85,23 +100,39 @@ struct web_sizes {
 
 static void web_head_done(struct net_get *get, int result);
 
+static void web_head_start(struct web_sizes *sizes, struct web_head *head,
+			   const struct net_get *get)
+{
+	head->get = *get;
+	head->get.remote = sizes->objects->remote;
+	head->get.deadline = net_remote_deadline(head->get.remote);
+	head->get.done = web_head_done;
+	head->get.context = sizes;
+	sizes->out++;
+	net_start(sizes->objects->net, &head->get);
+}
+
+/* A size that HEAD does not tell. True: it is asked for in another way. */
+static bool web_head_again(struct web_sizes *sizes, struct web_head *head)
+{
+	struct net_get get = web_first_byte(head->get.path, &head->byte);
+
+	if (!head->get.head || head->get.length < UINT64_MAX)
+		return false;
+	web_head_start(sizes, head, &get);
+	return true;
+}
+
 static void web_sizes_next(struct web_sizes *sizes, struct web_head *head)
 {
 	const struct index *list = sizes->list;
+	struct net_get get = {.head = true};
 
 	if (sizes->next == list->head->samples || sizes->code != 0)
 		return;
 	head->sample = sizes->next++;
-	head->get = (struct net_get){
-		.remote = sizes->objects->remote,
-		.path = list->text + list->samples[head->sample].name,
-		.head = true,
-		.deadline = net_remote_deadline(sizes->objects->remote),
-		.done = web_head_done,
-		.context = sizes,
-	};
-	sizes->out++;
-	net_start(sizes->objects->net, &head->get);
+	get.path = list->text + list->samples[head->sample].name;
+	web_head_start(sizes, head, &get);
 }
 
 /* What is not there, or may not be read, stays in, with size 0. */
@@ -109,11 +140,22 @@ static void web_head_done(struct net_get *get, int result)
 {
 	struct web_head *head = (struct web_head *)get;
 	struct web_sizes *sizes = get->context;
+
 	sizes->out--;
 	sizes->objects->requests += 1 + get->retries;
+	if (result == 0 && web_head_again(sizes, head))
+		return;
+	if (result == 0 && get->length == UINT64_MAX)
+		result = error_set(&get->error, EBADMSG,
+				   "its server does not tell how long a file is, by "
+				   "Content-Length or Content-Range");
+	if (result == -ESTALE && get->part) { /* it is empty */
+		get->length = 0;
+		result = 0;
+	}
 	if (result == 0) {
 		sizes->reached++;
-		sizes->sizes[head->sample] = get->length < UINT64_MAX ? get->length : 0;
+		sizes->sizes[head->sample] = get->length;
 		sizes->etags[head->sample] = strdup(get->found_etag);
 		if (sizes->etags[head->sample] == NULL)
 			sizes->code =
@@ -291,11 +333,12 @@ static bool web_is_shard(const char *line, size_t size)
 }
 
 /* If the list is one of shards, gives each the label "0", as list_parse() wants one: in a
- * text of its own, which takes the place of *text. 1, 0 or -ENOMEM. */
+ * text of its own, which takes the place of *text. 1, 0 or -ENOMEM. With its line break a
+ * name has 5 bytes at least, and grows by 2. */
 static int web_label_shards(char **text, size_t *size)
 {
 	const char *end = *text + *size;
-	char *longer = malloc(*size * 2 + 4), *to = longer;
+	char *longer = malloc(*size / 2 * 3 + 5), *to = longer;
 	bool shards = false;
 
 	if (longer == NULL)
