@@ -88,6 +88,8 @@ check  libtcmalloc-minimal4    -               beside which libdsa-io.so works
 check  libxml2-utils           xmllint         JUnit against its schema
 check  cmark-gfm               cmark-gfm       Markdown as GitHub renders it
 check  curl                    curl            asks a loader's socket
+check  nginx-light             -               a web server, and TLS before a bucket
+check  openssl                 openssl         its certificate
 check  zsh                     zsh             completion
 check  fish                    fish            completion
 check  chromium                chromium        opens the report
@@ -259,6 +261,8 @@ $(B)/fuzz/tar: $(B)/tests/lib/tar_bytes.o
 $(B)/fuzz/tar: private LINK += $(CMOCKA_LIBS)
 $(B)/fuzz/page: $(B)/loader/net/curl/page.o
 $(B)/fuzz/page: private LINK += -lexpat
+$(B)/fuzz/verdict: $(B)/loader/net/curl/net_verdict.o
+$(B)/fuzz/verdict: private LINK += -lcurl
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'

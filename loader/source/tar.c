@@ -10,6 +10,7 @@
 #include "loader/source/index/file_kind.h"
 #include "loader/source/shard/json_label.h"
 #include "loader/source/shard/tar_reader.h"
+#include "loader/source/shard/text_label.h"
 #include "loader/source/shard_kinds.h"
 
 #include <errno.h>
@@ -87,27 +88,6 @@ static int tar_member_error(const struct tar_member *member, const char *what,
 			 name_escape(member->name, shown, sizeof(shown)), what);
 }
 
-/* Text without the blanks around it. */
-static int tar_text_label(const char *text, size_t size, char *label, size_t room)
-{
-	static const char blanks[] = " \t\r\n";
-
-	while (size > 0 && text[0] != '\0' && strchr(blanks, text[0]) != NULL) {
-		text++;
-		size--;
-	}
-	while (size > 0 && text[size - 1] != '\0' &&
-	       strchr(blanks, text[size - 1]) != NULL)
-		size--;
-	if (size == 0 || memchr(text, '\0', size) != NULL)
-		return -EBADMSG;
-	if (size >= room)
-		return -EMSGSIZE;
-	memcpy(label, text, size);
-	label[size] = '\0';
-	return 0;
-}
-
 /* Takes the label of a member, unless the group has a better one. */
 static int tar_take_label(struct tar_reader *reader, const struct tar_member *member,
 			  int rank, struct tar_group *group, struct error *err)
@@ -121,8 +101,8 @@ static int tar_take_label(struct tar_reader *reader, const struct tar_member *me
 	text = tar_reader_bytes(reader, member, err);
 	if (text == NULL)
 		return -EIO;
-	result = (json ? json_label : tar_text_label)(text, (size_t)member->size,
-						      group->label, SHARD_LABEL);
+	result = (json ? json_label : text_label)(text, (size_t)member->size,
+						  group->label, SHARD_LABEL);
 	if (result == 0)
 		group->rank = rank;
 	else if (result == -EMSGSIZE)

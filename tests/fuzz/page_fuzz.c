@@ -45,7 +45,8 @@ static void check(const struct keys *keys)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct keys keys = {.prefix = "", .is_sample = page_fuzz_is_sample};
+	struct keys keys = {
+		.prefix = "", .most = 1000, .is_sample = page_fuzz_is_sample};
 	struct net_page page = {.context = &keys, .object = page_fuzz_object};
 	struct error err = {0};
 	int result = page_read((const char *)data, size, &page, &err);
