@@ -4,15 +4,18 @@ disk, requests that are counted at the server, every way in which a server can f
 shares that follow from its latency. Speaks TAP. SLEEPS most of the time. SOAK=1: 100 seeded
 faulty servers instead of 2, shares within two points, and what-ifs that are tried."""
 
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUILD, DSA, TRAIN, Scratch, Tap, middle_stalls, unsure
+from nginx import Nginx
 from s3_server import S3Server, server_path
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -39,6 +42,8 @@ HOSTILE = {
     "pages without a key": LISTING.format(
         "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"),
     "no next page": LISTING.format("<IsTruncated>true</IsTruncated>"),
+    "a header in an ETag": LISTING.format(
+        OBJECT.format("a/1.jpg", 1).replace('"e"', '"e&#13;&#10;Evil: 1"')),
     "a size that is none": LISTING.format(OBJECT.format("a/1.jpg", -1)),
     "a text without end": LISTING.format(OBJECT.format("a/" + "k" * 100000 + ".jpg", 1)),
 }
@@ -112,9 +117,13 @@ def check_same(scratch, folder, disk):
         tap.ok(got == disk and len(server.listings()) == 2 and
                "max-keys=1&" in server.listings()[1].target and
                len(server.gets()) == 2 * COUNT, "a listing that was kept costs one request", said)
+        got, said = server.dump(variables={**KEYS, "AWS_SECRET_ACCESS_KEY": "none"})
+        tap.ok(got is None and one_line(said, "SignatureDoesNotMatch") and
+               len(server.listings()) == 3 and len(server.gets()) == 2 * COUNT,
+               "and tells by that who may not read", said)
         got, said = server.dump(options=",relist=1", variables=KEYS)
-        tap.ok(got == disk and len(server.listings()) == 3 and
-               "max-keys=1000" in server.listings()[2].target, "relist lists anew", said)
+        tap.ok(got == disk and len(server.listings()) == 4 and
+               "max-keys=1000" in server.listings()[3].target, "relist lists anew", said)
         told = [json.loads(server.run(DSA, "dataset", "inspect", "--json", place,
                                       variables=KEYS).stdout or "{}")
                 for place in (folder, "s3://bucket")]
@@ -141,6 +150,23 @@ def check_names(scratch, originals):
     with Bucket(scratch, folder) as server:
         got, said = server.dump()
         tap.ok(got == on_disk(scratch, folder), "anonymous, and the same as on disk", said)
+
+
+def check_many(scratch, originals):
+    """More keys than a page has: a request for each 1,000."""
+    count = 2 * 1000 + 1
+    for i in range(count):
+        path = scratch.at("many", str(i % 3), f"{i}.jpg")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.link(originals[0], path)
+    with Bucket(scratch, scratch.at("many")) as server:
+        got, said = server.dump(options=",steps=1")
+        tap.ok(got is not None and len(server.listings()) == -(-count // 1000) and
+               len({row.target for row in server.listings()}) == len(server.listings()),
+               "a listing of several pages", said, *server.listings())
+        told = json.loads(server.run(DSA, "doctor", "--json", "s3://bucket/").stdout)
+        tap.ok(any(f"{count} samples" in one["found"].replace(",", "")
+                   for one in told["checks"]), "has all of them", told)
 
 
 def check_settings(scratch, folder, disk):
@@ -297,6 +323,14 @@ def check_changed(scratch, folder, disk):
                "max-keys=1000" in server.listings()[-1].target, "and the next run lists anew", said)
 
 
+        os.unlink(second)
+        got, said = server.dump(options=",on_error=fail")
+        tap.ok(got is None and one_line(said, "it is not there", "; the next run lists the data "
+                                        "set anew"), "which it says once", said)
+        got, said = server.dump(options=",on_error=fail")
+        tap.ok(got is not None, "and does", said)
+
+
 def check_hostile(scratch, folder):
     for name, text in HOSTILE.items():
         path = scratch.at("listing.xml")
@@ -313,14 +347,29 @@ def check_hostile(scratch, folder):
         tap.ok(got is None and one_line(said, "given up after 3 tries"), "nobody there", said)
 
 
-def check_web(scratch, folder, disk):
-    """A list on a web server, which the S3 server is for who signs nothing."""
+def listed(folder):
+    """A list of a tree's files, and a shard of them, beside it."""
     names = sorted(os.path.relpath(os.path.join(top, name), folder)
                    for top, _, files in os.walk(folder) for name in files)
+    classes = sorted({name.split("/")[0] for name in names})
+    with tarfile.open(os.path.join(folder, "all.tar"), "w", format=tarfile.USTAR_FORMAT) as tar:
+        for name in names:
+            label = tarfile.TarInfo(os.path.splitext(name)[0] + ".cls")
+            text = str(classes.index(name.split("/")[0])).encode()
+            label.size = len(text)
+            tar.add(os.path.join(folder, name), name)
+            tar.addfile(label, io.BytesIO(text))
+    with open(os.path.join(folder, "list.txt"), "w", encoding="utf-8") as file:
+        file.writelines(f"{name} {name.split('/')[0]}\n" for name in names)
+    with open(os.path.join(folder, "shards.txt"), "w", encoding="utf-8") as file:
+        file.write("all.tar\n")
+
+
+def check_web(scratch, folder, disk):
+    """A list on a web server, which the S3 server is for who signs nothing."""
     copy = scratch.at("web")
     shutil.copytree(folder, copy)
-    with open(os.path.join(copy, "list.txt"), "w", encoding="utf-8") as file:
-        file.writelines(f"{name} {name.split('/')[0]}\n" for name in names)
+    listed(copy)
     with Bucket(scratch, copy) as server:
         url = server.url + "/bucket/list.txt"
         got, said = server.dump(url)
@@ -333,6 +382,13 @@ def check_web(scratch, folder, disk):
             got, said = server.dump(bad)
             tap.ok(got is None and one_line(said, "the URL of a list is") and "pw" not in said,
                    "a URL that is none", said)
+
+
+    with Bucket(scratch, copy, faults="untold:100%") as server:
+        got, said = server.dump(server.url + "/bucket/list.txt")
+        parts = [row for row in server.log() if row.range == "bytes=0-0"]
+        tap.ok(got == disk and len(parts) == COUNT + 1,
+               "sizes that HEAD does not tell are told with a part", said, len(parts))
 
 
 def check_whole(scratch, folder):
@@ -352,6 +408,37 @@ def check_whole(scratch, folder):
                "a library that is missing", done.stderr)
         shown = scratch.run("ldd", os.path.join(BUILD, "libdsa.so")).stdout
         tap.ok("libcurl" not in shown and "libexpat" not in shown, "libdsa.so needs none of it")
+
+
+def check_nginx(scratch, folder, disk):
+    """A server that we did not write: files and parts of them; TLS and HTTP/2 before a bucket;
+    redirects to another one."""
+    copy = scratch.at("nginx-data")
+    shutil.copytree(folder, copy)
+    listed(copy)
+    with Bucket(scratch, folder, **SIGNED) as bucket, Nginx(scratch, copy, bucket.url) as nginx:
+        got, said = bucket.dump(nginx.plain + "/list.txt", variables=KEYS)
+        tap.ok(got == disk and len(nginx.log()) == 2 * COUNT + 2, "nginx: a list", said)
+        got, said = bucket.dump(nginx.plain + "/shards.txt", variables=KEYS)
+        parts = [row for row in nginx.log() if row.range != "-" and row.status == "206"]
+        tap.ok(got == disk and len(parts) >= COUNT, "nginx: parts of a shard", said, len(parts))
+        got, said = bucket.dump(nginx.plain + "/away/list.txt", variables=KEYS)
+        tap.ok(got == disk and {row.authorization for row in nginx.log("away")} == {"-"},
+               "nginx: a list that moved to another host, where no credentials go", said)
+        secure = {**KEYS, "AWS_ENDPOINT_URL_S3": nginx.secure, "AWS_CA_BUNDLE": nginx.authority}
+        before = len(nginx.log())
+        got, said = bucket.dump(variables=secure)
+        rows = nginx.log()[before:]
+        tap.ok(got == disk and len(rows) == COUNT + 1 and
+               {row.protocol for row in rows} == {"HTTP/2.0"} and
+               {row.signer for row in bucket.log()} == {ID},
+               "nginx: a bucket behind TLS, by HTTP/2", said, len(rows))
+        got, said = bucket.dump(variables={**secure, "AWS_CA_BUNDLE": ""})
+        tap.ok(got is None and one_line(said, "can't prove who it is", "AWS_CA_BUNDLE"),
+               "nginx: an authority that nobody knows", said)
+        got, said = bucket.dump(nginx.secure + "/away/list.txt", variables=secure)
+        tap.ok(got is None and one_line(said, "/away/list.txt"),
+               "nginx: nothing leads from https to http", said)
 
 
 def check_doctor(scratch, folder):
@@ -466,6 +553,7 @@ def main():
         disk = on_disk(scratch, folder)
         check_same(scratch, folder, disk)
         check_names(scratch, originals)
+        check_many(scratch, originals)
         check_settings(scratch, folder, disk)
         check_refused(scratch, folder)
         check_expires(scratch, folder)
@@ -475,6 +563,7 @@ def main():
         check_hostile(scratch, folder)
         check_web(scratch, folder, disk)
         check_whole(scratch, folder)
+        check_nginx(scratch, folder, disk)
         check_doctor(scratch, folder)
         check_truth(scratch, folder)
         check_bound(scratch, folder)
