@@ -127,6 +127,13 @@ struct source *source_open(const char *dataset, const struct source_config *conf
 			   struct error *err);
 void source_close(struct source *source);
 
+/*
+ * A data set's name with one spelling for all that mean the same: "s3://b/" of "s3://b",
+ * the scheme, host and port of a URL as clients understand them, the real path of what is
+ * there. Opens nothing.
+ */
+void source_spelling(const char *dataset, char *name, size_t size);
+
 const char *source_kind(const struct source *source); /* "tree", "list" ... */
 uint32_t source_count(const struct source *source);   /* at least 1 */
 const struct source_facts *source_facts(const struct source *source);

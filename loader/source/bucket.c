@@ -234,6 +234,19 @@ static void bucket_split(const char *place, char *bucket, size_t size,
 	where->prefix = NULL;
 }
 
+static void bucket_spell(const char *dataset, char *name, size_t size)
+{
+	char bucket[NAME_SHOWN * 3];
+	struct objects_where where = {0};
+
+	bucket_split(dataset + sizeof(scheme) - 1, bucket, sizeof(bucket), &where);
+	snprintf(name, size, "%s%s/%s%s", scheme, bucket,
+		 where.prefix != NULL ? where.prefix : "",
+		 where.shards != NULL ? where.shards : "");
+	free(where.prefix);
+	free(where.shards);
+}
+
 static void *bucket_open(const char *dataset, const struct source_config *config,
 			 struct source_facts *facts, struct error *err)
 {
@@ -251,4 +264,8 @@ static void *bucket_open(const char *dataset, const struct source_config *config
 }
 
 const struct source_variant source_bucket = {
-	.kind = "bucket", .claims = bucket_claims, .open = bucket_open, OBJECTS};
+	.kind = "bucket",
+	.claims = bucket_claims,
+	.spell = bucket_spell,
+	.open = bucket_open,
+	OBJECTS};

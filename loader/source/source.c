@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define SOURCE_ADDRESS(name) &source_##name,
@@ -36,6 +38,36 @@ source_find(const char *dataset, const struct source_config *config, struct erro
 		error_set(err, EINVAL,
 			  "the data set '%s' is neither a folder nor a file", shown);
 	return NULL;
+}
+
+/* Of a pattern that counts shards, and of what is not there, the folder is real. */
+static void source_spell_path(const char *dataset, char *name, size_t size)
+{
+	const char *slash = strrchr(dataset, '/');
+	const char *base = slash != NULL ? slash + 1 : dataset;
+	char folder[PATH_MAX], real[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(base - dataset), dataset);
+	if (realpath(dataset, real) != NULL)
+		snprintf(name, size, "%s", real);
+	else if (*base != '\0' && realpath(slash != NULL ? folder : ".", real) != NULL)
+		snprintf(name, size, "%s/%s", real, base);
+	else
+		snprintf(name, size, "%s", dataset);
+}
+
+void source_spelling(const char *dataset, char *name, size_t size)
+{
+	static const struct source_config none = {0};
+
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+		if (variants[i]->spell == NULL ||
+		    !variants[i]->claims(dataset, NULL, &none))
+			continue;
+		variants[i]->spell(dataset, name, size);
+		return;
+	}
+	source_spell_path(dataset, name, size);
 }
 
 struct source *source_of(const struct source_variant *variant, void *state,

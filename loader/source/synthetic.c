@@ -167,6 +167,11 @@ static bool synthetic_claims(const char *dataset, const struct stat *status,
 	       (dataset[length] == '\0' || dataset[length] == ':');
 }
 
+static void synthetic_spell(const char *dataset, char *name, size_t size)
+{
+	snprintf(name, size, "%s", dataset);
+}
+
 static bool synthetic_read_count(const char *dataset, uint32_t *count)
 {
 	const char *text = dataset + sizeof(prefix) - 1;
@@ -305,6 +310,7 @@ static const char *synthetic_name(const void *state, uint32_t sample, char *buff
 const struct source_variant source_synthetic = {
 	.kind = "synthetic",
 	.claims = synthetic_claims,
+	.spell = synthetic_spell,
 	.open = synthetic_open,
 	.close = synthetic_close,
 	.size = synthetic_size,

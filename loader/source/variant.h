@@ -22,6 +22,10 @@ struct source_variant {
 	bool (*claims)(const char *dataset, const struct stat *status,
 		       const struct source_config *config);
 
+	/* source_spelling(), of data sets that it claims without a look at files. May be
+	 * NULL: they are paths. */
+	void (*spell)(const char *dataset, char *name, size_t size);
+
 	/* NULL and err, or the state that the others get; fills *facts. */
 	void *(*open)(const char *dataset, const struct source_config *config,
 		      struct source_facts *facts, struct error *err);

@@ -14,6 +14,7 @@
 #include "loader/source/objects_shards.h"
 #include "loader/source/shard_kinds.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -406,6 +407,23 @@ static bool web_claims(const char *dataset, const struct stat *status,
 	       strncmp(dataset, "https://", 8) == 0;
 }
 
+/* A host knows no capitals, and a scheme's own port goes without saying. */
+static void web_spell(const char *dataset, char *name, size_t size)
+{
+	const char *host = strstr(dataset, "://") + 3;
+	size_t length = strcspn(host, "/"), whole = (size_t)(host - dataset) + length;
+	const char *port = memchr(host, ':', length);
+	const char *usual = dataset[4] == ':' ? ":80" : ":443";
+	size_t end = whole;
+
+	if (port != NULL && (size_t)(host + length - port) == strlen(usual) &&
+	    strncmp(port, usual, strlen(usual)) == 0)
+		end = (size_t)(port - dataset);
+	snprintf(name, size, "%.*s%s", (int)end, dataset, dataset + whole);
+	for (size_t i = 0; i < end && name[i] != '\0'; i++)
+		name[i] = (char)tolower((unsigned char)name[i]);
+}
+
 static void *web_open(const char *dataset, const struct source_config *config,
 		      struct source_facts *facts, struct error *err)
 {
@@ -430,4 +448,8 @@ static void *web_open(const char *dataset, const struct source_config *config,
 }
 
 const struct source_variant source_web = {
-	.kind = "web", .claims = web_claims, .open = web_open, OBJECTS};
+	.kind = "web",
+	.claims = web_claims,
+	.spell = web_spell,
+	.open = web_open,
+	OBJECTS};

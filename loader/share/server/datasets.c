@@ -3,7 +3,6 @@
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/class_names.h"
 #include "loader/share/wire/id_map.h"
-#include "loader/share/wire/join_request.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -62,8 +61,8 @@ static int datasets_open_one(struct share_server *server, unsigned at,
 	struct dataset *dataset = &server->datasets.at[at];
 
 	dataset->set = at;
-	join_request_dataset(datasets_path(server, at), dataset->name,
-			     sizeof(dataset->name));
+	source_spelling(datasets_path(server, at), dataset->name,
+			sizeof(dataset->name));
 	dataset->source = joined ? source_part(all, at) : all;
 	dataset->id_map = -1;
 	dataset->classes = class_names_write(dataset->source, err);

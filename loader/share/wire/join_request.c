@@ -5,30 +5,12 @@
 #include "loader/base/limits.h"
 #include "loader/base/variants.h"
 #include "loader/options.h"
+#include "loader/source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool join_request_is_synthetic(const char *dataset)
-{
-	const char *name = "synthetic";
-	size_t length = strlen(name);
-
-	return strncmp(dataset, name, length) == 0 &&
-	       (dataset[length] == '\0' || dataset[length] == ':');
-}
-
-void join_request_dataset(const char *dataset, char *name, size_t bytes)
-{
-	char path[PATH_MAX];
-	bool found =
-		!join_request_is_synthetic(dataset) && realpath(dataset, path) != NULL;
-
-	snprintf(name, bytes, "%s", found ? path : dataset);
-}
 
 static int join_request_check(const struct options *options, struct error *err)
 {
@@ -79,7 +61,7 @@ int join_request_fill(struct protocol_hello *hello, const struct options *option
 	memcpy(hello->mean, image->mean, sizeof(hello->mean));
 	memcpy(hello->std, image->std, sizeof(hello->std));
 	snprintf(hello->prep, sizeof(hello->prep), "%s", options->prep);
-	join_request_dataset(options->dataset, hello->dataset, sizeof(hello->dataset));
+	source_spelling(options->dataset, hello->dataset, sizeof(hello->dataset));
 	snprintf(hello->job, sizeof(hello->job), "%s", join_request_job_name());
 	return 0;
 }

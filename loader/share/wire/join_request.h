@@ -29,7 +29,4 @@ int join_request_fits(const struct protocol_hello *hello, const char *output,
 		      uint64_t sample_bytes, struct error *err);
 int join_request_decoded(const char *output, uint64_t sample_bytes, struct error *err);
 
-/* A data set's name as both sides compare it: its real path, if it has one. */
-void join_request_dataset(const char *dataset, char *name, size_t bytes);
-
 #endif

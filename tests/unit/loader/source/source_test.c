@@ -238,6 +238,38 @@ static void what_may_not_be_read_is_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void a_data_set_has_one_spelling(void **state)
+{
+	static const char *const spelled[][2] = {
+		{"s3://b", "s3://b/"},
+		{"s3://b//", "s3://b/"},
+		{"s3://b/a/c", "s3://b/a/c/"},
+		{"s3://b/a/c/", "s3://b/a/c/"},
+		{"s3://b//a/x-{0..9}.tar", "s3://b/a/x-{0..9}.tar"},
+		{"https://Host:443/List.txt", "https://host/List.txt"},
+		{"http://host:443/a", "http://host:443/a"},
+		{"http://host:80/a:80", "http://host/a:80"},
+		{"synthetic:9", "synthetic:9"},
+		{"nowhere/at/all", "nowhere/at/all"},
+		{"", ""},
+	};
+	char name[PATH_MAX], wanted[PATH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spelled) / sizeof(spelled[0]); i++) {
+		source_spelling(spelled[i][0], name, sizeof(name));
+		assert_string_equal(name, spelled[i][1]);
+	}
+	assert_int_equal(mkdir("d", 0777), 0);
+	source_spelling(".", wanted, sizeof(wanted));
+	strcat(wanted, "/d");
+	source_spelling("./d/../d/", name, sizeof(name));
+	assert_string_equal(name, wanted);
+	strcat(wanted, "/x-{0..9}.tar");
+	source_spelling("d//x-{0..9}.tar", name, sizeof(name));
+	assert_string_equal(name, wanted);
+}
+
 static void the_order_does_not_depend_on_threads(void **state)
 {
 	static const unsigned threads[] = {1, 0, 1000};
@@ -538,6 +570,7 @@ int main(int argc, char **argv)
 		TEST(names_may_hold_anything),
 		TEST(what_is_no_data_set_is_refused),
 		TEST(what_may_not_be_read_is_refused),
+		TEST(a_data_set_has_one_spelling),
 		TEST(the_order_does_not_depend_on_threads),
 		TEST(a_digest_is_the_same_everywhere),
 		TEST(a_list_keeps_its_order),
