@@ -136,6 +136,13 @@ def members_of(server):
     return [row for row in server.log() if row.method == "GET" and row.range != "-"]
 
 
+def examined(scratch, dataset):
+    """What dsa doctor finds of the requests for samples."""
+    done = scratch.run(DSA, "doctor", "--json", dataset,
+                       variables={"AWS_ENDPOINT_URL_S3": os.environ["AWS_ENDPOINT_URL_S3"]})
+    return {one["check"]: one for one in json.loads(done.stdout)["checks"]}["requests"]
+
+
 def test_bucket(tap, scratch, tree):
     folder = scratch.folder("bucket")
     for name in os.listdir(scratch.at("ustar-cls")):
@@ -151,6 +158,10 @@ def test_bucket(tap, scratch, tree):
         before = len(server.log())
         tap.ok(epoch("s3://bucket/") == tree and
                len(server.log()) == before + 1 + 2 * PICTURES, "an index that was kept reads none")
+        before, found = len(server.log()), examined(scratch, "s3://bucket/")
+        ranges = [row.range for row in server.log()[before:] if row.range != "-"]
+        tap.ok(found["status"] == "ok" and len(set(ranges)) == len(ranges) == PICTURES,
+               "dsa doctor asks for samples, not for shards", found, ranges)
         with open(os.path.join(folder, "0.txt"), "w", encoding="ascii") as file:
             file.writelines(["# shards\n", *(f"train-{i:03}.tar\n" for i in range(SHARDS))])
         for name in ("other.jpg", "train-100.tar"):
@@ -190,6 +201,8 @@ def test_records(tap, scratch, tree):
         before = len(server.log())
         tap.ok(epoch("s3://bucket/") == tree and
                len(server.log()) == before + 1 + 2 * PICTURES, "an index that was kept reads none")
+        found = examined(scratch, "s3://bucket/")
+        tap.ok(found["status"] == "ok", "dsa doctor asks for records, too", found)
         with open(os.path.join(folder, "list"), "w", encoding="ascii") as file:
             file.writelines(name + "\n" for name in names)
         pattern = f"s3://bucket/train-{{00000..{SHARDS - 1:05}}}-of-{SHARDS:05}"

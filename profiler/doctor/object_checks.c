@@ -64,6 +64,8 @@ static void probe_next(struct probes *all, struct probe *probe)
 		.etag = place.etag,
 		.body = probe->body,
 		.room = place.size,
+		.from = place.offset,
+		.part = place.part,
 		.exact = true,
 		.deadline = probe->began + PATIENCE_S * UINT64_C(1000000000),
 		.done = probe_done,
