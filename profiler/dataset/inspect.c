@@ -4,6 +4,7 @@
 #include "loader/base/thread_pool.h"
 #include "loader/source.h"
 #include "profiler/dataset/look.h"
+#include "profiler/dataset/sample_file.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,11 +25,13 @@ struct inspection {
 	const struct source *source;
 	struct look *looks;
 	atomic_uint_fast32_t next;
+	atomic_bool over; /* no sample after this one can be read */
 
 	pthread_mutex_t lock; /* guards what follows */
 	uint32_t done, broken, room;
 	struct inspect_broken *list;
 	int code; /* ENOMEM: the result would not be whole */
+	struct error lost; /* why it is over */
 };
 
 /* Called with the lock held. */
@@ -53,20 +56,28 @@ static void note_broken(struct inspection *inspection, uint32_t sample,
 	inspection->broken++;
 }
 
+static void inspect_failed(struct inspection *inspection, uint32_t sample,
+			   struct error *err)
+{
+	pthread_mutex_lock(&inspection->lock);
+	if (!sample_file_is_lost(inspection->source, sample, err))
+		note_broken(inspection, sample, err);
+	else if (!atomic_exchange(&inspection->over, true))
+		inspection->lost = *err;
+	pthread_mutex_unlock(&inspection->lock);
+}
+
 static void look_at_some(struct inspection *inspection, struct looker *looker,
 			 uint32_t from, uint32_t to)
 {
 	const struct inspect_config *config = inspection->config;
 
-	for (uint32_t i = from; i < to; i++) {
+	for (uint32_t i = from; i < to && !atomic_load(&inspection->over); i++) {
 		struct error err = {0};
 
 		if (looker_run(looker, inspection->source, i, config->full,
-			       &inspection->looks[i], &err) == 0)
-			continue;
-		pthread_mutex_lock(&inspection->lock);
-		note_broken(inspection, i, &err);
-		pthread_mutex_unlock(&inspection->lock);
+			       &inspection->looks[i], &err) < 0)
+			inspect_failed(inspection, i, &err);
 	}
 	pthread_mutex_lock(&inspection->lock);
 	inspection->done += to - from;
@@ -82,7 +93,7 @@ static void inspect_work(void *arg)
 	uint32_t count = source_count(inspection->source);
 	struct looker *looker = looker_new();
 
-	while (looker != NULL) {
+	while (looker != NULL && !atomic_load(&inspection->over)) {
 		uint_fast32_t from = atomic_fetch_add(&inspection->next, SHARE);
 
 		if (from >= count)
@@ -104,6 +115,10 @@ static int by_sample(const void *a, const void *b)
 static int inspect_work_together(struct inspection *inspection, struct error *err)
 {
 	thread_pool_run(inspection->config->threads, inspect_work, inspection);
+	if (atomic_load(&inspection->over)) {
+		*err = inspection->lost;
+		return -err->code;
+	}
 	if (inspection->done < source_count(inspection->source) ||
 	    inspection->code != 0)
 		return error_set(err, ENOMEM, "no memory to inspect %s",

@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEMP ".part"
-
 static int new_folder_check_empty(const struct new_folder *folder, struct error *err)
 {
 	DIR *stream = opendir(folder->path);
@@ -84,7 +82,7 @@ static int new_folder_write(const struct new_folder *folder, const char *path,
 	char temp[PATH_MAX];
 	int result, fd;
 
-	if (snprintf(temp, sizeof(temp), "%s" TEMP, path) >= (int)sizeof(temp))
+	if (snprintf(temp, sizeof(temp), "%s" NEW_FOLDER_TEMP, path) >= (int)sizeof(temp))
 		return -ENAMETOOLONG;
 	fd = openat(folder->fd, temp, flags, 0666);
 	if (fd < 0)

@@ -10,6 +10,8 @@
 
 struct error;
 
+#define NEW_FOLDER_TEMP ".part" /* behind the names of files that are not whole */
+
 struct new_folder {
 	const char *path;
 	char name[NAME_SHOWN]; /* as it may be printed */

@@ -64,13 +64,21 @@ static void repack_path(const struct repack *repack, uint32_t file, char path[PA
 
 /* ---- one file ---- */
 
-/* A sample that can't be read is left out. */
-static void repack_broken(struct repack *repack, uint32_t sample,
-			  const struct error *why)
+/* A sample that can't be read is left out, unless those after it can't be either. */
+static int repack_broken(struct repack *repack, uint32_t sample, struct error *why)
 {
+	struct error err = {0};
+
+	if (sample_file_is_lost(repack->source, sample, why)) {
+		error_set(&err, why->code, "%s; the same command goes on from here",
+			  why->message);
+		repack_fail(repack, &err);
+		return -ECANCELED;
+	}
 	pthread_mutex_lock(&repack->lock);
 	convert_result_broken(&repack->result, repack->source, sample, why);
 	pthread_mutex_unlock(&repack->lock);
+	return 0;
 }
 
 static int repack_add(struct repack *repack, uint32_t sample,
@@ -113,8 +121,7 @@ static int repack_fill(struct repack *repack, uint32_t file, struct sample_bytes
 			result = repack_add(repack, i, bytes, archive);
 			++*read;
 		} else if (result != -ENOMEM) {
-			repack_broken(repack, i, &err);
-			result = 0;
+			result = repack_broken(repack, i, &err);
 		}
 		if (result < 0)
 			return result;
@@ -263,10 +270,24 @@ static int repack_add_folders(const struct repack *repack, struct error *err)
 	return 0;
 }
 
+/* A plan that was not whole when a call before this one was killed means nothing. */
+static int repack_open_folder(struct repack *repack, struct error *err)
+{
+	struct new_folder *folder = &repack->folder;
+	int result = new_folder_open(folder, repack->config->to, err);
+
+	if (result != -ENOTEMPTY || unlinkat(folder->fd, PLAN NEW_FOLDER_TEMP, 0) < 0)
+		return result;
+	new_folder_close(folder);
+	if (err != NULL)
+		*err = (struct error){0};
+	return new_folder_open(folder, repack->config->to, err);
+}
+
 static int repack_open(struct repack *repack, struct error *err)
 {
 	char plan[PLAN_LEN];
-	int result = new_folder_open(&repack->folder, repack->config->to, err);
+	int result = repack_open_folder(repack, err);
 
 	repack_describe(repack, plan);
 	if (result == 0)

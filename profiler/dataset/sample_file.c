@@ -3,6 +3,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
+#include "loader/base/name.h"
 #include "loader/net.h"
 #include "loader/source.h"
 
@@ -184,4 +185,17 @@ int sample_load(const struct source *source, uint32_t sample, struct sample_byte
 		result = sample_file_load(&file, into, err);
 	sample_file_close(&file);
 	return result;
+}
+
+bool sample_file_is_lost(const struct source *source, uint32_t sample,
+			 struct error *err)
+{
+	char name[NAME_SHOWN];
+
+	if (err->code != EKEYREJECTED && err->code != ETIMEDOUT &&
+	    err->code != EHOSTDOWN)
+		return false;
+	error_within(err, -err->code, "%s",
+		     source_name(source, sample, name, sizeof(name)));
+	return true;
 }

@@ -2,6 +2,7 @@
 #ifndef DSA_SAMPLE_FILE_H
 #define DSA_SAMPLE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,5 +46,10 @@ int sample_file_load(const struct sample_file *file, struct sample_bytes *into,
 /* The same with open and close. */
 int sample_load(const struct source *source, uint32_t sample, struct sample_bytes *into,
 		struct error *err);
+
+/* True of an error that the samples after it would have, too: their server is gone, or
+ * refuses whoever asks. Then *err names the sample. */
+bool sample_file_is_lost(const struct source *source, uint32_t sample,
+			 struct error *err);
 
 #endif
