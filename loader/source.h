@@ -115,7 +115,7 @@ struct source_facts {
 	uint64_t ignored;     /* files that are no samples */
 	bool remote;          /* some samples are objects of servers: */
 	uint64_t requests;    /* that this opening made, */
-	double listing_age_s; /* since they were listed */
+	double listing_age_s; /* of a listing that was kept; 0: this listed them */
 	const char *features; /* of records: "image/encoded, label", the picture and the
 			       * label, if there is one; valid as the source is. NULL: no
 			       * records */

@@ -186,7 +186,8 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(disk_dropped, "files of it that were torn or foreign")                       \
 	X(disk_stale, "samples in it that had changed where they come from")           \
 	X(disk_full, "1: it writes no more, as the disk is full or fails")             \
-	X(lost_samples, "samples that servers which ended the data did not give")
+	X(lost_samples, "samples that servers which ended the data did not give")          \
+	X(listing_gets, "requests that listed a remote data set")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,
@@ -428,8 +429,8 @@ struct trace_loader {
 	uint32_t shared;     /* 1: several jobs have this one loader */
 	uint32_t size, layout, type, evaluate; /* as in struct prep_config */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
-	uint64_t listing_requests; /* of a remote data set: to list it, */
-	double listing_age_s;      /* and how long ago that was when it was opened */
+	double listing_age_s; /* of a remote data set's listing that was kept, when that
+			       * was opened; 0: it was listed then */
 	double emulated_per_s;     /* emulated accelerator; 0: none seen so far */
 	uint32_t kind;             /* enum trace_loader_kind */
 	uint32_t estimated; /* 1: dataset_bytes is, from the batches made so far */

@@ -49,6 +49,7 @@ static int objects_kept(struct objects *objects, const struct objects_how *how,
 		index_free(&objects->index);
 		return result < 0 ? result : 0;
 	}
+	objects->kept = true;
 	return 1;
 }
 
@@ -128,7 +129,7 @@ static void objects_facts(const struct objects *objects, struct source_facts *fa
 		.digest = head->digest,
 		.remote = true,
 		.requests = objects->requests,
-		.listing_age_s = age_s > 0 ? age_s : 0,
+		.listing_age_s = objects->kept && age_s > 0 ? age_s : 0,
 		.features = objects->features != NULL ? objects->features->told : NULL,
 	};
 }

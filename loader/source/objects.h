@@ -22,6 +22,7 @@ struct objects {
 	struct net *net;   /* while it opens */
 	uint64_t requests; /* that this took */
 	int64_t listed_ns; /* CLOCK_REALTIME */
+	bool kept;         /* that listing was */
 };
 
 /*

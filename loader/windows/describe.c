@@ -47,7 +47,6 @@ void describe_loader(const struct windows_parts *parts, struct trace_loader *abo
 		.direct = facts.direct,
 		.memory = facts.memory,
 		.remote = facts.remote,
-		.listing_requests = source_facts(parts->source)->requests,
 		.listing_age_s = source_facts(parts->source)->listing_age_s,
 		.size = options->image.size,
 		.layout = options->image.layout,

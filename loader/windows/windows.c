@@ -10,6 +10,7 @@
 #include "loader/pipeline.h"
 #include "loader/ring.h"
 #include "loader/session_join.h"
+#include "loader/source.h"
 #include "loader/windows/windows_state.h"
 
 #include <errno.h>
@@ -152,6 +153,8 @@ static bool windows_drive(struct windows *windows)
 	uint64_t step;
 
 	describe_loader(parts, &about);
+	trace_add(parts->process, TRACE_listing_gets,
+		  source_facts(parts->source)->requests);
 	pipeline_position(parts->pipeline, &driver.epoch, &step);
 	return driver_open(&windows->driver, &driver);
 }

@@ -105,8 +105,8 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			.gets = profile_fill_total(trace, TRACE_wanted_gets),
 			.retries = profile_fill_total(trace, TRACE_retried_gets),
 			.lost = profile_fill_total(trace, TRACE_lost_samples),
-			.listing = loader->listing_requests,
-			.listing_age_s = loader->listing_age_s,
+			.listing = profile_fill_total(trace, TRACE_listing_gets),
+			.listing_age_s = profile_fill_positive(loader->listing_age_s),
 			.bytes = profile_fill_total(trace, TRACE_fetched_bytes) +
 				 profile_fill_total(trace, TRACE_staged_bytes),
 			.most = trace_most_gets(trace, loader->dataset_samples),

@@ -141,7 +141,7 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 			conductor_escalate(conductor, i);
 	}
 	if (conductor->loader != NULL)
-		conductor_windows_merge(conductor); /* the last ones, cut short */
+		conductor_windows_conclude(conductor);
 	for (unsigned i = 0; i < conductor->count; i++)
 		conductor->jobs[i].given->target_status = conductor->targets[i].status;
 	conductor->end->left = target_clear(conductor->targets, conductor->count,

@@ -97,6 +97,10 @@ void conductor_extend(struct conductor *conductor);
  * for since the last call, which are over. */
 void conductor_windows_merge(struct conductor *conductor);
 
+/* The same of the last ones, cut short, and of what it did between them: when all have
+ * ended. */
+void conductor_windows_conclude(struct conductor *conductor);
+
 /* Asks for one window that lasts as long as the program. */
 void conductor_observe(struct trace *trace);
 

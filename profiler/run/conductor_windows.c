@@ -77,6 +77,20 @@ void conductor_windows_merge(struct conductor *conductor)
 	conductor->merged = count;
 }
 
+void conductor_windows_conclude(struct conductor *conductor)
+{
+	conductor_windows_merge(conductor);
+	for (unsigned i = 0; i < conductor->count; i++) {
+		struct trace *job = conductor->jobs[i].trace;
+		uint32_t driver = job->driver;
+
+		if (!conductor_is_loader(conductor, i) && driver > 0 &&
+		    driver <= TRACE_PROCESSES)
+			merge_shared_totals(&job->processes[driver - 1],
+					    conductor->loader->trace);
+	}
+}
+
 void conductor_extend(struct conductor *conductor)
 {
 	struct schedule *schedule = conductor->jobs[0].schedule;

@@ -271,6 +271,16 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 	return 0;
 }
 
+void jobs_add_requests(struct profile *profile, const struct profile *own)
+{
+	if (profile->requests.gets == UNKNOWN || own->requests.gets == UNKNOWN)
+		return;
+	profile->requests.gets += own->requests.gets;
+	profile->requests.retries += own->requests.retries;
+	profile->requests.listing += own->requests.listing;
+	profile->requests.bytes += own->requests.bytes;
+}
+
 /* ---- who waits for whom ---- */
 
 #define NOTICED .02 /* of its time */

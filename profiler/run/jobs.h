@@ -31,6 +31,9 @@ int jobs_together(const struct trace *const *traces, unsigned count,
 int jobs_add(struct profile *profile, unsigned job, const struct profile *own,
 	     const struct conductor_job *ended);
 
+/* Adds what servers were asked for by a job with a loader of its own. */
+void jobs_add_requests(struct profile *profile, const struct profile *own);
+
 /*
  * Share of the time of a job's synthetic windows that it was blocked: where it shares
  * its loader, it waited for other jobs. NAN: not known.

@@ -184,6 +184,8 @@ static int conclude_job(struct measurement *m, unsigned job, struct profile *pro
 		result = measure_set_status(m, job, &own);
 	if (result == 0)
 		result = jobs_add(profile, job, &own, &m->jobs[job]);
+	if (!config->startup.share)
+		jobs_add_requests(profile, &own);
 	held_up[job] = jobs_held_up(&own);
 	if (result == 0)
 		result = jobs_add(&own, job, &own, &m->jobs[job]);

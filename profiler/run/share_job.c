@@ -5,6 +5,7 @@
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "loader/share.h"
+#include "profiler/session/merge_shared.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -118,6 +119,17 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 	return 0;
 }
 
+/* What its loaders asked servers for belongs to the run: it stands in the last slot of the
+ * shared loader's session. */
+static void look_count(const struct look *look, struct trace *loader)
+{
+	struct trace_process *process = &loader->processes[TRACE_PROCESSES - 1];
+
+	process->pid = (uint32_t)getpid();
+	for (unsigned i = 0; i < look->count; i++)
+		merge_shared_totals(process, look->jobs[i].trace);
+}
+
 static void close_look(struct look *look)
 {
 	for (unsigned i = 0; i < look->count; i++) {
@@ -153,6 +165,8 @@ static int look_at(struct share_job *share, const struct launch *launch,
 	result = open_look(look, launch, share->folder, err);
 	if (result == 0)
 		result = run_once(launch, look, err);
+	if (result == 0)
+		look_count(look, share->job.trace);
 	if (result == 0)
 		result = share_job_take_settings(share, look,
 						 launch->config->startup.loader, err);
@@ -225,8 +239,8 @@ int share_job_open(struct share_job *share, const struct launch *launch,
 				 share->folder);
 	if (mkdir(inner, 0700) < 0 && errno != EEXIST)
 		return error_sys(err, errno, "cannot make the folder %s", inner);
-	result = look_at(share, launch, err);
-	return result < 0 ? result : make_session(share, launch, err);
+	result = make_session(share, launch, err);
+	return result < 0 ? result : look_at(share, launch, err);
 }
 
 void share_job_close(struct share_job *share)

@@ -15,7 +15,8 @@ static const enum trace_counter of_loader[] = {
 	TRACE_bare_cpu_ns,      TRACE_full_cpu_ns,     TRACE_prepared_bytes,
 	TRACE_disk_samples,     TRACE_disk_bytes,      TRACE_disk_ns,
 	TRACE_disk_written,     TRACE_disk_refused,    TRACE_disk_dropped,
-	TRACE_disk_stale,       TRACE_disk_full,
+	TRACE_disk_stale,       TRACE_disk_full,       TRACE_wanted_gets,
+	TRACE_retried_gets,     TRACE_listing_gets,
 };
 
 void merge_shared_describe(struct trace *job, const struct trace *loader)
@@ -82,4 +83,12 @@ void merge_shared_window(struct trace *job, const struct trace *loader, unsigned
 	} else if (lead) {
 		merge_shared_take_over(to, from);
 	}
+}
+
+void merge_shared_totals(struct trace_process *to, const struct trace *from)
+{
+	for (size_t i = 0; i < sizeof(of_loader) / sizeof(of_loader[0]); i++)
+		for (unsigned at = 0; at < TRACE_PROCESSES; at++)
+			trace_add(to, of_loader[i],
+				  from->processes[at].counters[of_loader[i]]);
 }

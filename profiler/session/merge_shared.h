@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 struct trace;
+struct trace_process;
 
 /* What is loaded and how; batch and accelerator stay the job's. */
 void merge_shared_describe(struct trace *job, const struct trace *loader);
@@ -22,5 +23,9 @@ void merge_shared_turn(struct trace *job, const struct trace *loader);
  */
 void merge_shared_window(struct trace *job, const struct trace *loader, unsigned index,
 			 bool lead);
+
+/* What a loader counted in all, in windows and between them, when its process has ended:
+ * adds it to a process of another session. */
+void merge_shared_totals(struct trace_process *to, const struct trace *from);
 
 #endif

@@ -29,6 +29,25 @@ void format_shuffle(FILE *out, const struct profile *profile)
 		(double)profile->batch / profile->shuffle_design_effect);
 }
 
+/* One that was kept took requests as well: to see whether it may be used. */
+static void format_listing(FILE *out, const struct profile_requests *requests)
+{
+	double age_s = requests->listing_age_s;
+	char count[FORMAT_SIZE], age[FORMAT_SIZE];
+
+	if (!format_any(requests->listing))
+		return;
+	format_count(count, requests->listing);
+	if (!isfinite(age_s))
+		fprintf(out, "; %s to list the data set", count);
+	else if (age_s >= DAYS)
+		fprintf(out, "; %s to see whether the listing made %.0f days before holds",
+			count, age_s / DAY);
+	else
+		fprintf(out, "; %s to see whether the listing made %s before holds",
+			count, format_budget(age, age_s));
+}
+
 void format_requests(FILE *out, const struct profile *profile)
 {
 	char text[FORMAT_SIZE];
@@ -42,15 +61,7 @@ void format_requests(FILE *out, const struct profile *profile)
 	if (format_any(profile->requests.lost))
 		fprintf(out, ", %s samples lost",
 			format_count(text, profile->requests.lost));
-	if (format_any(profile->requests.listing))
-		fprintf(out, "; %s to list the data set",
-			format_count(text, profile->requests.listing));
-	else if (profile->requests.listing_age_s >= DAYS)
-		fprintf(out, "; the listing was made %.0f days before",
-			profile->requests.listing_age_s / DAY);
-	else if (isfinite(profile->requests.listing_age_s))
-		fprintf(out, "; the listing was made %s before",
-			format_budget(text, profile->requests.listing_age_s));
+	format_listing(out, &profile->requests);
 	if (format_any(profile->requests.bytes))
 		fprintf(out, "; %s came",
 			format_bytes(text, (double)profile->requests.bytes));

@@ -161,6 +161,27 @@ static void the_turn_is_passed_on_for_the_same_window(void **state)
 	assert_int_equal(job->windows[0].turn, 0);
 }
 
+static void what_the_loader_asked_for_in_all_is_added(void **state)
+{
+	struct trace_process *own = &job->processes[0];
+
+	(void)state;
+	trace_add(own, TRACE_wanted_gets, 5); /* after it went alone */
+	trace_add(own, TRACE_delivered_samples, 70);
+	trace_add(&loader->processes[0], TRACE_wanted_gets, 100);
+	trace_add(&loader->processes[0], TRACE_delivered_samples, 300);
+	trace_add(&loader->processes[TRACE_PROCESSES - 1], TRACE_wanted_gets, 7);
+	trace_add(&loader->processes[0], TRACE_retried_gets, 2);
+	trace_add(&loader->processes[0], TRACE_listing_gets, 3);
+	trace_add(&loader->processes[0], TRACE_disk_written, 4);
+	merge_shared_totals(own, loader);
+	assert_int_equal(own->counters[TRACE_wanted_gets], 112);
+	assert_int_equal(own->counters[TRACE_retried_gets], 2);
+	assert_int_equal(own->counters[TRACE_listing_gets], 3);
+	assert_int_equal(own->counters[TRACE_disk_written], 4);
+	assert_int_equal(own->counters[TRACE_delivered_samples], 70);
+}
+
 #define WITH_SESSIONS(test)                                                            \
 	cmocka_unit_test_setup_teardown(test, make_sessions, drop_sessions)
 
@@ -173,6 +194,7 @@ int main(int argc, char **argv)
 		WITH_SESSIONS(what_the_loader_refused_counts_for_nobody),
 		WITH_SESSIONS(what_the_loader_did_not_end_counts_for_nobody),
 		WITH_SESSIONS(what_the_loader_does_alone_is_the_first_job_s),
+		WITH_SESSIONS(what_the_loader_asked_for_in_all_is_added),
 		WITH_SESSIONS(the_turn_is_passed_on_for_the_same_window),
 	};
 

@@ -45,12 +45,6 @@ static void requests_are_counted_by_what_they_were_for(void **state)
 {
 	(void)state;
 	profile.requests.gets = 5120;
-	profile.requests.retries = profile.requests.listing = 0;
-	says(format_requests, "5,120 GETs");
-	profile.requests.listing_age_s = 240;
-	says(format_requests, "5,120 GETs; the listing was made 4m before");
-	profile.requests.listing_age_s = 30 * 86400.;
-	says(format_requests, "5,120 GETs; the listing was made 30 days before");
 	profile.requests.retries = 3;
 	profile.requests.listing = 6;
 	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set");
@@ -61,6 +55,16 @@ static void requests_are_counted_by_what_they_were_for(void **state)
 	profile.currency = currency;
 	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set; 512 "
 			      "MB came; that costs 0.00208 USD");
+	profile.requests.bytes = UNKNOWN;
+	profile.requests.cost = NAN;
+	profile.requests.retries = 0;
+	profile.requests.listing = 1; /* whether it still holds */
+	profile.requests.listing_age_s = 240;
+	says(format_requests,
+	     "5,120 GETs; 1 to see whether the listing made 4m before holds");
+	profile.requests.listing_age_s = 30 * 86400.;
+	says(format_requests,
+	     "5,120 GETs; 1 to see whether the listing made 30 days before holds");
 }
 
 static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
