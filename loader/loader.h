@@ -52,7 +52,7 @@ struct dsa_config {
 	unsigned batch;         /* samples a batch [64] */
 	unsigned workers;       /* prep threads [the cores this process may use] */
 	unsigned prefetch;      /* batches prepared ahead [4] */
-	unsigned fetch_depth;   /* reads in flight [16] */
+	unsigned fetch_depth;   /* reads in flight [16; of servers as many as it takes] */
 	const char *fetch;      /* an engine of dsa_loader(3) [auto] */
 	const char *cache;      /* a policy of dsa_loader(3) [page] */
 	const char *cache_size; /* "2G" or "35%" of the data set [0] */

@@ -26,6 +26,7 @@ struct options {
 	uint64_t cache_bytes; /* when cache_share is 0; of none and page 0 as well */
 	double cache_share;   /* of the data set; 0: cache_bytes counts */
 	unsigned batch, workers, prefetch, fetch_depth;
+	bool depth_auto; /* nobody said fetch_depth: where servers are asked it adapts */
 	uint64_t seed;
 	unsigned rank, world, epochs;
 	uint64_t start_epoch, start_step;

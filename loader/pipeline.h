@@ -138,6 +138,16 @@ void pipeline_start(struct pipeline *pipeline, const struct pipeline_turn *turn)
  */
 void pipeline_stop(struct pipeline *pipeline);
 
+/*
+ * Reads in flight of the stream. Where servers are asked, and the options leave them
+ * open, they follow what requests take, until pipeline_depth_hold(): a measurement that
+ * has begun is not to be disturbed. pipeline_depth_wait(): no batch is there for the
+ * reader, which will wait.
+ */
+unsigned pipeline_depth(struct pipeline *pipeline);
+void pipeline_depth_hold(struct pipeline *pipeline);
+void pipeline_depth_wait(struct pipeline *pipeline);
+
 /* The reader took the batch in this slot: the stream moves past it. Not for a final
  * sink. */
 void pipeline_delivered(struct pipeline *pipeline, uint32_t slot);

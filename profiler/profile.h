@@ -376,6 +376,7 @@ struct profile {
 	 * from uniform (permutation_design_effect()). UNKNOWN, NAN: all at once. */
 	uint64_t shuffle_run, shuffle_window;
 	double shuffle_design_effect;
+	bool fetch_depth_auto; /* it was found by what requests to servers took */
 	uint64_t loaders; /* that the program opened; the first is the one measured */
 	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
 	double handover_s; /* time of the training thread to take over a batch that lies

@@ -24,6 +24,7 @@
 	X(in "batch", COUNT, batch) \
 	X(in "workers", COUNT, workers) \
 	X(in "fetch_depth", COUNT, fetch_depth) \
+	X(in "fetch_depth_auto", FLAG, fetch_depth_auto) \
 	X(in "prefetch", COUNT, prefetch) \
 	X(in "cores", COUNT, cores) \
 	X(in "engine", ENGINE, engine)

@@ -457,6 +457,30 @@ def check_doctor(scratch, folder):
                "and says what it refuses", done.stdout)
 
 
+def check_depth(scratch, everything):
+    """Where nobody says how many requests there are at once: as many as it takes."""
+    at_once = []
+    for options in (",fetch_depth=16", ""):
+        with Bucket(scratch, everything, latency="25ms") as server:
+            got, said = server.dump(options=",prefetch=16,epochs=3" + options)
+            at_once.append(len({row.connection for row in server.gets()}))
+            tap.ok(got is not None and len(server.gets()) == 3 * 10 * EACH, "one GET a sample",
+                   said, len(server.gets()))
+    tap.ok(at_once[0] <= 17 < 32 <= at_once[1], "requests at once follow what they take", at_once)
+    if not SOAK:
+        return
+    with Bucket(scratch, everything, latency="40ms") as server:
+        done = server.run(DSA, "run", "-q", "-o", "depth", "--budget", "30s", "--prefetch", "16",
+                          "--batch", "8", "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32",
+                          "--emulate-gpu", "1000")
+        with open(scratch.at("depth/run.json"), encoding="utf-8") as file:
+            result = json.load(file)
+        configuration = result["configuration"]
+        tap.ok(done.returncode == 0 and configuration["fetch_depth_auto"] and
+               configuration["fetch_depth"] >= 40 and middle_stalls(result)["fetch"] < .05,
+               "and dsa run tells how many they were", configuration, done.stderr)
+
+
 def check_truth(scratch, folder):
     """Four requests in flight of 16 ms each: 250 samples a second, of 1,000 that are wanted."""
     with Bucket(scratch, folder, latency="16ms") as server:
@@ -565,6 +589,7 @@ def main():
         check_whole(scratch, folder)
         check_nginx(scratch, folder, disk)
         check_doctor(scratch, folder)
+        check_depth(scratch, everything)
         check_truth(scratch, folder)
         check_bound(scratch, folder)
         if SOAK:

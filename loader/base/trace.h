@@ -442,6 +442,9 @@ struct trace_loader {
 	uint32_t unpinned;     /* 1: the ring could not be registered with it */
 	uint32_t device_uint8; /* 1: bytes are copied, and converted on the device */
 	uint64_t device_sample_bytes; /* copied of a sample */
+	uint32_t
+		fetch_depth_auto; /* 1: it follows what requests take until windows begin
+				    * that count, and is brought up to date */
 };
 
 struct trace {

@@ -178,6 +178,8 @@ static int local_wait_batch(struct local *local, uint32_t *slot, struct error *e
 
 		if (ring_take(local->reader, wait, slot) == 0)
 			return 1;
+		if (wait == 0)
+			pipeline_depth_wait(local->pipeline);
 		status = pipeline_status(local->pipeline, err);
 		if (status != 0 && ring_take(local->reader, 0, slot) == 0)
 			return 1;

@@ -166,7 +166,6 @@ COUNT(length, image.length, LIMIT_LENGTH)
 COUNT(rate, image.rate, LIMIT_RATE)
 COUNT(workers, workers, LIMIT_WORKERS)
 COUNT(prefetch, prefetch, LIMIT_PREFETCH)
-COUNT(fetch_depth, fetch_depth, LIMIT_FETCH_DEPTH)
 COUNT(world, world, LIMIT_WORLD)
 COUNT(epochs, epochs, UINT32_MAX)
 WHOLE(seed)
@@ -198,6 +197,13 @@ static int options_set_type(struct options *options, const char *value)
 	return 0;
 }
 
+static int options_set_fetch_depth(struct options *options, const char *value)
+{
+	options->depth_auto = false;
+	return number_count(value, LIMIT_FETCH_DEPTH, &options->fetch_depth) ? 0
+									     : -EINVAL;
+}
+
 static int set_rank(struct options *options, const char *value)
 {
 	uint64_t rank;
@@ -213,7 +219,7 @@ static const struct key keys[] = {
 	{"batch", set_batch, LIMIT_RANGE(LIMIT_BATCH)},
 	{"workers", set_workers, LIMIT_RANGE(LIMIT_WORKERS)},
 	{"prefetch", set_prefetch, LIMIT_RANGE(LIMIT_PREFETCH)},
-	{"fetch_depth", set_fetch_depth, LIMIT_RANGE(LIMIT_FETCH_DEPTH)},
+	{"fetch_depth", options_set_fetch_depth, LIMIT_RANGE(LIMIT_FETCH_DEPTH)},
 	{"fetch", set_fetch, FETCH_ENGINE_NAMES},
 	{"cache", set_cache, LOADER_CACHE_POLICY_NAMES},
 	{"cache_dir", set_cache_dir, "a path shorter than 4096 bytes"},
@@ -376,6 +382,7 @@ static void options_copy_numbers(struct options *options,
 		config->workers != 0 ? config->workers : options_usable_cores();
 	options->prefetch = config->prefetch != 0 ? config->prefetch : 4;
 	options->fetch_depth = config->fetch_depth != 0 ? config->fetch_depth : 16;
+	options->depth_auto = config->fetch_depth == 0;
 	options->seed = config->seed;
 	options->rank = config->rank;
 	options->world = config->world != 0 ? config->world : 1;

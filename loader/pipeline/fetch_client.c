@@ -178,6 +178,7 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	}
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
 	fetch_client_count_disk(p);
+	pipeline_depth_answer(p, job);
 	if (fetch_ends(result))
 		fetch_client_end(p, job, -result);
 	if ((job->tag & TAG_READAHEAD) != 0)

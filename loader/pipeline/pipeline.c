@@ -1,6 +1,7 @@
 /* pipeline.c - the threads of the loader and the turns they work in. */
 #include "loader/pipeline.h"
 #include "loader/base/blob.h"
+#include "loader/base/clock.h"
 #include "loader/base/throttle.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
@@ -92,6 +93,7 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 	set_stream(p);
 	if (fetch_client_start(p, err) < 0 || prep_pool_start(p, err) < 0)
 		goto fail;
+	pipeline_depth_open(p);
 	return p;
 fail:
 	pipeline_close(p);
@@ -158,13 +160,14 @@ void pipeline_start(struct pipeline *p, const struct pipeline_turn *turn)
 	const struct options *options = p->parts.options;
 	struct measuring *measuring = &p->measuring;
 
-	p->depth = turn->depth > 0 ? turn->depth : options->fetch_depth;
+	p->depth = turn->depth > 0 ? turn->depth : p->requests.now;
 	fetch_set_depth(p->fetch, p->depth);
 	if (p->parts.throttle != NULL)
 		throttle_reset(p->parts.throttle);
 	pthread_mutex_lock(&p->lock);
 	p->turn = *turn;
 	p->on = true;
+	depth_watch(&p->requests, clock_now());
 	p->active = turn->workers > 0 ? turn->workers : options->workers;
 	p->opened = 0;
 	measuring->credits = 0;
@@ -194,6 +197,7 @@ void pipeline_delivered(struct pipeline *p, uint32_t slot)
 {
 	pthread_mutex_lock(&p->lock);
 	publish_delivered(p, &p->batches[slot]);
+	pipeline_depth_take(p, &p->batches[slot]);
 	counts_delivered(p, &p->batches[slot]);
 	pthread_mutex_unlock(&p->lock);
 }

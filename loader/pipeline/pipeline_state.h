@@ -18,6 +18,7 @@
 #include "loader/batch_sink.h"
 #include "loader/disk.h"
 #include "loader/fetch.h"
+#include "loader/pipeline/depth.h"
 #include "loader/pipeline/turn.h"
 #include "loader/plan.h"
 #include "loader/ring.h"
@@ -107,6 +108,8 @@ struct pipeline {
 	unsigned depth;       /* its reads in flight, */
 	uint64_t opened;      /* and batches opened in it */
 	uint64_t gets;        /* objects asked for, if no cache on disk has them */
+	bool adapts;          /* the stream's depth is that of: */
+	struct depth requests;
 	uint32_t in_flight;   /* places and reads that a thread works on */
 	struct error failure; /* code 0: none */
 
@@ -219,6 +222,11 @@ void counts_delivered(struct pipeline *pipeline, const struct batch *batch);
  * the lock. */
 int fetch_client_start(struct pipeline *pipeline, struct error *err);
 int prep_pool_start(struct pipeline *pipeline, struct error *err);
+
+/* pipeline_depth.c: begins with it; a read is back; a batch was taken. */
+void pipeline_depth_open(struct pipeline *pipeline);
+void pipeline_depth_answer(struct pipeline *pipeline, const struct fetch_job *job);
+void pipeline_depth_take(struct pipeline *pipeline, const struct batch *batch);
 
 /* wake.c: wakes whoever looks for work. Leaves the lock; the fetch engine is woken
  * outside of it. A place or read that was in flight is not any more. */

@@ -173,6 +173,7 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 	if (!sink->ops->final)
 		return;
 	publish_delivered(p, batch);
+	pipeline_depth_take(p, batch);
 	pthread_cond_broadcast(&p->work); /* its slot is free again */
 	pthread_cond_signal(&p->wanted);
 	p->kick = true;

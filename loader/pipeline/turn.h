@@ -48,6 +48,7 @@ struct turn_ops {
 		       struct place *place, struct error *err);
 
 	bool counted; /* what samples take goes into the session's counted_* */
+	bool adapts;  /* reads in flight follow what they take, of servers */
 	bool staging; /* its reads measure no storage: unthrottled, counted apart */
 	bool draws;   /* its places say whether they are to be hits */
 	bool thrown;  /* its batches are discarded, not published */

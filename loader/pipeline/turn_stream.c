@@ -33,4 +33,5 @@ const struct turn_ops turn_stream = {
 	.read_done = place_read_done,
 	.prepare = prep_timed,
 	.counted = true,
+	.adapts = true,
 };

@@ -956,7 +956,7 @@ class Loader:
     batch        samples in a batch
     workers      threads that prepare [None: the cores that the process may use]
     prefetch     batches prepared ahead, and how many may be held
-    fetch_depth  reads in flight
+    fetch_depth  reads in flight [None: 16; of servers as many as it takes]
     fetch        an engine of dsa_loader(3) ["auto"]
     cache        a policy of dsa_loader(3) [None: "page", or "minio" if it has a size]
     cache_size   bytes, or as "2G" or "35%" of the data set [None: 0]
@@ -995,7 +995,7 @@ class Loader:
     is not there.
     """
 
-    def __init__(self, dataset, *, batch=64, workers=None, prefetch=4, fetch_depth=16,
+    def __init__(self, dataset, *, batch=64, workers=None, prefetch=4, fetch_depth=None,
                  fetch="auto", cache=None, cache_size=None, seed=0, rank=0, world=1,
                  epochs=None, start_epoch=0, start_step=0, in_order=False,
                  drop_last=False, evaluate=False, on_error="skip", prep="image",
@@ -1021,7 +1021,7 @@ class Loader:
             batch=_whole("batch", batch, 1),
             workers=_whole("workers", workers, 1) if workers is not None else 0,
             prefetch=_whole("prefetch", prefetch, 1),
-            fetch_depth=_whole("fetch_depth", fetch_depth, 1),
+            fetch_depth=_whole("fetch_depth", fetch_depth, 1) if fetch_depth is not None else 0,
             fetch=_text("fetch", fetch),
             cache=_text("cache", cache),
             cache_size=_text("cache_size", cache_size),

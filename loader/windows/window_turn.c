@@ -138,8 +138,11 @@ int turn_begin(struct windows *windows, struct trace_window *window)
 		.depth = window->depth,
 		.number = ++windows->turn,
 	};
-	int result = turn_prepare(windows, window, &turn);
+	int result;
 
+	if ((window->flags & TRACE_WARMUP) == 0)
+		pipeline_depth_hold(windows->parts.pipeline);
+	result = turn_prepare(windows, window, &turn);
 	if (result < 0)
 		return result;
 	if (turn.ops != NULL)

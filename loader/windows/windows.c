@@ -102,6 +102,8 @@ static void windows_count(void *loader)
 		     pipeline_prep_cpu(windows->parts.pipeline));
 	if (windows->parts.throttle != NULL)
 		windows_count_throttle(windows);
+	windows->parts.trace->loader.fetch_depth =
+		pipeline_depth(windows->parts.pipeline);
 }
 
 static void windows_look(void *loader, struct trace_snapshot *snapshot)

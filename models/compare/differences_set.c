@@ -73,10 +73,17 @@ static void numbers_set(struct differences *all, const struct profile *base,
 		return;
 	difference_number(all, &jobs_at_once, differences_set_jobs_of(base),
 			  differences_set_jobs_of(now));
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		difference_number(all, &settings[i].kind,
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		struct difference_kind kind = settings[i].kind;
+
+		/* what the loader found itself differs from run to run */
+		if (settings[i].at == offsetof(struct profile, fetch_depth) &&
+		    base->fetch_depth_auto && now->fetch_depth_auto)
+			kind.rank = DIFFERENCE_BESIDE;
+		difference_number(all, &kind,
 				  differences_set_setting_of(&settings[i], base),
 				  differences_set_setting_of(&settings[i], now));
+	}
 }
 
 /* ---- settings that are words ---- */

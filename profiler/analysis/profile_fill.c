@@ -79,6 +79,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	if (loader->kind != TRACE_WATCH) { /* who knows what it has? */
 		profile->workers = loader->workers;
 		profile->fetch_depth = loader->fetch_depth;
+		profile->fetch_depth_auto = loader->fetch_depth_auto;
 		profile->prefetch = loader->prefetch;
 	}
 	if (loader->shuffle_run > 0) {

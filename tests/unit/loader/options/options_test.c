@@ -27,6 +27,7 @@ static void what_is_not_said_has_the_documented_default(void **state)
 	assert_int_equal(options.batch, 64);
 	assert_int_equal(options.prefetch, 4);
 	assert_int_equal(options.fetch_depth, 16);
+	assert_true(options.depth_auto);
 	assert_string_equal(options.fetch, "auto");
 	assert_string_equal(options.cache, "page");
 	assert_string_equal(options.image.op, "image");
@@ -75,6 +76,8 @@ static void the_environment_wins_over_the_program(void **state)
 	assert_int_equal(resolve(&config, "alone=load,takeover=1.5s"), 0);
 	assert_true(options.alone);
 	assert_true(options.takeover == 1.5);
+	assert_int_equal(resolve(&config, "fetch_depth=16"), 0);
+	assert_false(options.depth_auto);
 	assert_int_equal(resolve(&config, "alone=load,alone=fail"), 0);
 	assert_false(options.alone);
 }

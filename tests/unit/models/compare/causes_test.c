@@ -118,6 +118,17 @@ static void an_engine_that_was_chosen_is_no_cause(void **state)
 					       "pread (640 MB/s against"));
 }
 
+/* As many as requests took, each time. */
+static void reads_in_flight_that_were_found_are_no_cause(void **state)
+{
+	(void)state;
+	base.fetch_depth = 16;
+	now.fetch_depth = 24;
+	ARE("reads in flight grew from 16 to 24");
+	base.fetch_depth_auto = now.fetch_depth_auto = true;
+	are(0, NULL);
+}
+
 static void small_reads_explain_a_fetch_stall(void **state)
 {
 	(void)state;
@@ -431,6 +442,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_changed_and_nothing_is_said),
 		TEST(an_engine_that_was_chosen_is_no_cause),
+		TEST(reads_in_flight_that_were_found_are_no_cause),
 		TEST(small_reads_explain_a_fetch_stall),
 		TEST(counts_alone_are_told_with_what_they_come_to),
 		TEST(files_opened_again_are_no_smaller_reads),

@@ -45,6 +45,10 @@ static void requests_are_counted_by_what_they_were_for(void **state)
 {
 	(void)state;
 	profile.requests.gets = 5120;
+	profile.fetch_depth = 37;
+	profile.fetch_depth_auto = true;
+	says(format_requests, "5,120 GETs, 37 at once, by what they took");
+	profile.fetch_depth_auto = false;
 	profile.requests.retries = 3;
 	profile.requests.listing = 6;
 	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set");
