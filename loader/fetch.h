@@ -33,6 +33,7 @@ struct fetch_calls {
 			 * that brought the object */
 	uint64_t bytes; /* that the reads brought; of the object */
 	uint32_t retries; /* GETs after the first one */
+	uint32_t hedges; /* GETs beside one that was late; their retries are in there */
 };
 
 struct fetch_job {
@@ -78,9 +79,10 @@ struct fetch_config {
 			     * engine; else it takes a direct one */
 	unsigned depth;     /* reads in flight at the most, 1..LIMIT_FETCH_DEPTH */
 	struct throttle *throttle; /* NULL: none; outlives the fetch */
-	struct disk *disk;         /* a cache in front, which does, too; NULL: none */
-	const uint32_t *probe;     /* samples that auto may read: those wanted last */
-	uint32_t probes;           /* how many; 0: it takes any */
+	bool hedge;            /* servers are asked again where their answer is late */
+	struct disk *disk;     /* a cache in front, which does, too; NULL: none */
+	const uint32_t *probe; /* samples that auto may read: those wanted last */
+	uint32_t probes;       /* how many; 0: it takes any */
 	void (*thread_started)(void *context); /* in each engine thread; may be NULL */
 };
 

@@ -48,17 +48,17 @@ enum dsa_on_error { DSA_SKIP, DSA_FAIL };
 
 /* What to load and how. Zero or NULL in a member means the default in brackets. */
 struct dsa_config {
-	const char *dataset;    /* folder, list, file or shards; "synthetic[:COUNT]" */
-	unsigned batch;         /* samples a batch [64] */
-	unsigned workers;       /* prep threads [the cores this process may use] */
-	unsigned prefetch;      /* batches prepared ahead [4] */
-	unsigned fetch_depth;   /* reads in flight [16; of servers as many as it takes] */
-	const char *fetch;      /* an engine of dsa_loader(3) [auto] */
-	const char *cache;      /* a policy of dsa_loader(3) [page] */
-	const char *cache_size; /* "2G" or "35%" of the data set [0] */
-	uint64_t seed;          /* of shuffle, crop and flip [0] */
-	unsigned rank, world;   /* this shard of so many [0 of 1] */
-	unsigned epochs;        /* then the data ends [no end] */
+	const char *dataset;  /* folder, list, file or shards; "synthetic[:COUNT]" */
+	unsigned batch;       /* samples a batch [64] */
+	unsigned workers;     /* prep threads [the cores this process may use] */
+	unsigned prefetch;    /* batches prepared ahead [4] */
+	unsigned fetch_depth; /* reads in flight [16; of servers as many as it takes] */
+	const char *fetch;    /* an engine of dsa_loader(3) [auto] */
+	const char *cache;    /* a policy of dsa_loader(3) [page] */
+	const char *cache_size;           /* "2G" or "35%" of the data set [0] */
+	uint64_t seed;                    /* of shuffle, crop and flip [0] */
+	unsigned rank, world;             /* this shard of so many [0 of 1] */
+	unsigned epochs;                  /* then the data ends [no end] */
 	uint64_t start_epoch, start_step; /* resume here [0, 0] */
 	int in_order;                     /* 1: do not shuffle */
 	int drop_last;                    /* 1: no short batch at an epoch's end */
@@ -80,6 +80,8 @@ struct dsa_config {
 	const char *cache_dir;    /* folder of a cache on local disk [in memory] */
 	enum dsa_shuffle shuffle; /* all samples at once, or runs of neighbours */
 	double deadline;          /* seconds without an answer of a server [60] */
+	uint64_t prefetch_bytes;  /* encoded, that are fetched and not used yet [any] */
+	int hedge; /* 1: servers are asked again where their answer is late */
 };
 
 #define DSA_DIMS 4

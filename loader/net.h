@@ -81,6 +81,9 @@ void net_close(struct net *net);
 /* Sends a request, of which at most `most` are under way. The get stays the caller's. */
 void net_start(struct net *net, struct net_get *get);
 
+/* Gives up a request that is under way, whose done() is not called. */
+void net_cancel(struct net *net, const struct net_get *get);
+
 /* Waits for events, at most so long, and calls done() of what has ended, which may
  * start others. */
 void net_wait(struct net *net, uint64_t most_ns);

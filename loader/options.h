@@ -41,6 +41,8 @@ struct options {
 	bool transfer_output;     /* as the program gets them, not as bytes */
 	bool converted;           /* bytes are prepared, and made there: */
 	struct prep_config delivered; /* what the program gets, as image */
+	uint64_t prefetch_bytes; /* fetched and not used yet, at the most; 0: any */
+	bool hedge; /* servers are asked again where their answer is late */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double gpu_speed; /* of an emulated accelerator: factor on its rate */
 	uint64_t steps;   /* ends the data after so many batches; 0: no limit */

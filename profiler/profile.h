@@ -391,11 +391,11 @@ struct profile {
 	bool storage_is_memory;
 	/* Of a data set that servers have: objects asked for in all windows, requests for
 	 * them that were sent again, samples lost with servers that ended the data as they
-	 * refused it or gave no answer, requests that listed them, and how old that listing
-	 * was; bytes that came, and what all that costs. UNKNOWN, NAN: it lies on this
+	 * refused it or gave no answer, second requests beside late ones, requests that
+	 * listed them, and how old that listing was; bytes that came, and what all that costs. UNKNOWN, NAN: it lies on this
 	 * machine. */
 	struct profile_requests {
-		uint64_t gets, retries, lost, listing;
+		uint64_t gets, retries, lost, hedges, listing;
 		double listing_age_s;
 		uint64_t bytes;
 		uint64_t

@@ -481,6 +481,52 @@ def check_depth(scratch, everything):
                "and dsa run tells how many they were", configuration, done.stderr)
 
 
+def check_pinned(scratch, everything):
+    """What is fetched ahead stays until it is used, and takes no more than it may."""
+    count = 10 * EACH
+    for cache in ("fifo", "lru"):
+        with Bucket(scratch, everything, latency="2ms") as server:
+            got, said = server.dump(options=f",cache={cache},cache_size=9K,prefetch=8,"
+                                            "fetch_depth=64")
+            tap.ok(got is not None and len(server.gets()) == count ==
+                   len({row.target for row in server.gets()}),
+                   f"{cache} of two samples: what was fetched is not evicted before its use", said)
+    for most in (1, 20000):
+        with Bucket(scratch, everything, latency="2ms") as server:
+            got, said = server.dump(options=f",prefetch_bytes={most},fetch_depth=64")
+            at_once = len({row.connection for row in server.gets()})
+            least = min(row.bytes for row in server.gets())
+            tap.ok(got is not None and len(server.gets()) == count and
+                   at_once <= max(1, most // least) + 1 < 17, f"prefetch_bytes={most} bounds them",
+                   said, at_once, least)
+
+
+def check_hedge(scratch, everything):
+    """A second request where an answer is late: the same samples, and no answer that is late."""
+    count, epochs, told, late = 10 * EACH, 4, [], []
+    for hedge in (0, 1):
+        with Bucket(scratch, everything, latency="3ms", faults="late:1%", seed=1,
+                    late="2s" if SOAK else "400ms") as server:
+            table = scratch.at(f"hedge-{hedge}")
+            done = server.run(DSA, "run", "--observe", "-q", "-o", f"hedged-{hedge}", "--", DUMP,
+                              "s3://bucket/", table, variables={
+                                  "DSA_LOADER": "prep=raw,size=64,batch=7,workers=2,"
+                                                f"epochs={epochs},hedge={hedge}"})
+            with open(table, "rb") as file:
+                told.append((file.read(), done.stdout))
+            server.stop()
+            late.append(sum(row.fault == "late" for row in server.gets()))
+            with open(scratch.at(f"hedged-{hedge}/run.json"), encoding="utf-8") as file:
+                requests = json.load(file)["requests"]
+            tap.ok(requests["gets"] == epochs * count and
+                   len(server.gets()) == requests["gets"] + requests["hedges"] and
+                   hedge * 2 <= requests["hedges"] <= hedge * epochs * count // 20,
+                   f"hedge={hedge}: the server had what was wanted, and what was hedged",
+                   requests, len(server.gets()), done.stderr)
+    tap.ok(told[0] == told[1] and told[0][0], "the samples are the same")
+    tap.ok(late[1] < late[0] // 2, "and hardly any answer that was waited for was late", late)
+
+
 def check_truth(scratch, folder):
     """Four requests in flight of 16 ms each: 250 samples a second, of 1,000 that are wanted."""
     with Bucket(scratch, folder, latency="16ms") as server:
@@ -590,6 +636,8 @@ def main():
         check_nginx(scratch, folder, disk)
         check_doctor(scratch, folder)
         check_depth(scratch, everything)
+        check_pinned(scratch, everything)
+        check_hedge(scratch, everything)
         check_truth(scratch, folder)
         check_bound(scratch, folder)
         if SOAK:

@@ -76,6 +76,14 @@ static void settings_cache_size(struct argp_state *state, void *member,
 			       value, value);
 }
 
+static void settings_prefetch_bytes(struct argp_state *state, void *member,
+				    const char *value)
+{
+	if (!number_size(value, member) || *(uint64_t *)member == 0)
+		argument_error(state, "--prefetch-bytes is bytes such as 64M, not '%s'",
+			       value);
+}
+
 #define TO(kind, member)     ARGUMENT(settings, kind, member)
 #define NUMBER(member, most) ARGUMENT_NUMBER(settings, member, 1, most)
 #define BY(set, member)      ARGUMENT_BY(settings, member, set)
@@ -108,6 +116,11 @@ const struct argument settings_arguments[] = {
 	 "End when a server gives no answer for TIME (60s)"},
 	{"prefetch", SETTING_PREFETCH, "N", NUMBER(prefetch, LIMIT_PREFETCH),
 	 "Batches prepared ahead"},
+	{"prefetch-bytes", SETTING_PREFETCH_BYTES, "SIZE",
+	 BY(settings_prefetch_bytes, prefetch_bytes),
+	 "Encoded samples that are fetched and not used yet, at the most"},
+	{"hedge", SETTING_HEDGE, NULL, TO(FLAG, hedge),
+	 "Ask servers again where an answer is late, and take the first"},
 	{"shuffle", SETTING_SHUFFLE, "global|blocks", TO(NAME, shuffle),
 	 "Shuffle all samples at once, or runs of neighbours (global)"},
 	{"seed", SETTING_SEED, "N", TO(WHOLE, seed),
@@ -165,6 +178,7 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		{SETTING_PREFETCH, "prefetch", "", o->prefetch},
 		{SETTING_FETCH_DEPTH, "fetch_depth", "", o->fetch_depth},
 		{SETTING_SEED, "seed", "", o->seed},
+		{SETTING_PREFETCH_BYTES, "prefetch_bytes", "", o->prefetch_bytes},
 		{SETTING_BANDWIDTH, "storage_bandwidth", "", o->bandwidth},
 		{SETTING_LATENCY, "storage_latency", "ns", o->latency_ns},
 		{SETTING_DELAY, "prep_delay", "ns", o->delay_ns},
@@ -181,6 +195,8 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		settings_put_text(to, "cache_size", o->cache_size);
 	if (o->cache_dir != NULL)
 		settings_put_text(to, "cache_dir", o->cache_dir);
+	if (o->hedge)
+		fputs(",hedge=1", to);
 	if (o->relist)
 		fputs(",relist=1", to);
 	if (o->shuffle != NULL)

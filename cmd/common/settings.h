@@ -31,6 +31,8 @@ enum setting {
 	SETTING_ON_ERROR,
 	SETTING_RELIST,
 	SETTING_CACHE_DIR,
+	SETTING_PREFETCH_BYTES,
+	SETTING_HEDGE,
 	SETTING_SHUFFLE,
 	SETTING_DEADLINE,
 };
@@ -50,7 +52,8 @@ struct settings {
 	uint64_t latency_ns, delay_ns;
 	uint64_t deadline_ns; /* of requests */
 	uint64_t steps, seed;
-	bool relist;
+	bool relist, hedge;
+	uint64_t prefetch_bytes;
 	unsigned given; /* of these: bits 1 << enum setting */
 	unsigned unfit; /* that have no effect in this command: they are refused */
 };

@@ -187,7 +187,8 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(disk_stale, "samples in it that had changed where they come from")           \
 	X(disk_full, "1: it writes no more, as the disk is full or fails")             \
 	X(lost_samples, "samples that servers which ended the data did not give")          \
-	X(listing_gets, "requests that listed a remote data set")
+	X(listing_gets, "requests that listed a remote data set") \
+	X(hedged_gets, "requests beside those whose answers were late")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,

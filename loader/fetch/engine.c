@@ -124,6 +124,7 @@ struct fetch *fetch_start(const struct fetch_engine *engine,
 	fetch->thread_started = config->thread_started;
 	fetch->thread_context = client->context;
 	fetch->depth = config->depth;
+	fetch->hedge = config->hedge;
 	if (reader_init(&fetch->reader, source, engine->direct, &fetch->called) < 0)
 		goto no_memory;
 	if (config->disk != NULL && front_open(fetch, config->disk) < 0) {

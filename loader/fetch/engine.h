@@ -49,6 +49,7 @@ struct fetch {
 	atomic_uint_fast64_t starved; /* when there last was no work for a free place */
 	atomic_uint_fast64_t flushed; /* reads begun until then are not held back */
 	atomic_uint_fast64_t reads, bytes, failures;
+	bool hedge;
 	char reason[320];
 };
 

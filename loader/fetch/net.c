@@ -2,7 +2,9 @@
  * net.c - the engine of buckets and web servers: one thread, all requests in flight.
  *
  * Each sample is one GET, whose body goes into the sample's blob. A request that rests
- * before it is sent again keeps its place of the depth. What is no object, as where data
+ * before it is sent again keeps its place of the depth. With hedge one that is late has a
+ * second one beside it, in the same place: the first to be answered counts, and the other
+ * is given up. What is no object, as where data
  * sets of both kinds are read as one, is read in this thread.
  */
 #include "loader/net.h"
@@ -11,6 +13,7 @@
 #include "loader/base/error.h"
 #include "loader/base/thread_pool.h"
 #include "loader/fetch/engine.h"
+#include "loader/fetch/hedge.h"
 #include "loader/fetch/net_servers.h"
 #include "loader/source.h"
 
@@ -25,8 +28,10 @@ struct net_slot {
 	struct net_fetch *own;
 	struct fetch_place place;
 	struct blob *blob;
-	bool sent;      /* its request has not ended, */
-	uint64_t began; /* which was made at this time, clock_now() */
+	struct net_get second; /* beside a late one */
+	struct blob *second_blob;
+	uint64_t asked; /* when the first one was; clock_now(); 0: none is under way */
+	uint64_t late;  /* after so long the second one was, too; 0: not */
 	bool held;      /* complete, and held back by the throttle */
 	char path[PATH_MAX];
 };
@@ -40,6 +45,7 @@ struct net_fetch {
 	atomic_bool idle; /* there are free slots and no work: a kick must wake us */
 	bool over, more;  /* no more work ever; there may be more work right now */
 	unsigned busy, holding;
+	struct hedge hedge;
 	struct net_slot *free[LIMIT_FETCH_DEPTH]; /* slots, from [busy] on */
 	struct net_slot slot[LIMIT_FETCH_DEPTH];
 };
@@ -91,7 +97,7 @@ static uint32_t net_fetch_out(const struct net_fetch *own,
 	uint32_t count = 0;
 
 	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
-		count += own->slot[i].sent && own->slot[i].get.remote == remote;
+		count += own->slot[i].asked > 0 && own->slot[i].get.remote == remote;
 	return count;
 }
 
@@ -100,15 +106,37 @@ static int net_slot_judge(struct net_slot *slot, int result)
 	struct net_fetch *own = slot->own;
 	struct net_ending ending = {
 		.remote = slot->get.remote,
-		.began = slot->began,
-		.out = net_fetch_out(own, slot->get.remote),
+		.began = slot->asked,
 		.result = result,
 		.error = &slot->get.error,
 	};
 
+	slot->asked = 0;
+	ending.out = net_fetch_out(own, slot->get.remote);
 	result = net_servers_judge(&own->servers, &ending);
 	slot->place.job.lost = ending.lost;
 	return result;
+}
+
+/* The second request, if there is one, is over or of no use any more. */
+static void net_slot_drop_second(struct net_slot *slot)
+{
+	if (slot->second_blob == NULL)
+		return;
+	slot->place.job.calls.retries += slot->second.retries;
+	slot->own->hedge.under_way--;
+	blob_put(slot->second_blob);
+	slot->second_blob = NULL;
+}
+
+static void net_slot_answered(struct net_slot *slot)
+{
+	struct hedge *hedge = &slot->own->hedge;
+
+	if (slot->late > 0)
+		hedge_answer(hedge, slot->late);
+	else
+		hedge_answer(hedge, clock_now() - slot->asked);
 }
 
 static void net_slot_done(struct net_get *get, int result)
@@ -116,8 +144,11 @@ static void net_slot_done(struct net_get *get, int result)
 	struct net_slot *slot = (struct net_slot *)get;
 	struct fetch_calls *calls = &slot->place.job.calls;
 
-	slot->sent = false;
-	calls->retries = get->retries;
+	calls->retries += get->retries;
+	if (slot->second_blob != NULL)
+		net_cancel(slot->own->net, &slot->second);
+	net_slot_drop_second(slot);
+	net_slot_answered(slot);
 	result = net_slot_judge(slot, result);
 	if (result == 0 && get->got == 0)
 		result = error_set(&get->error, EBADMSG, "the object is empty");
@@ -129,6 +160,62 @@ static void net_slot_done(struct net_get *get, int result)
 	calls->bytes = get->got;
 	blob_cut(slot->blob, 0, get->got);
 	net_slot_complete(slot, 0);
+}
+
+/* The second answer came first. One that failed says nothing about the other. */
+static void net_slot_second_done(struct net_get *get, int result)
+{
+	struct net_slot *slot = get->context;
+	struct blob *blob = slot->blob;
+
+	if (result == 0) {
+		net_cancel(slot->own->net, &slot->get);
+		slot->blob = slot->second_blob;
+		slot->second_blob = blob;
+		slot->get.got = get->got;
+	}
+	net_slot_drop_second(slot);
+	if (result == 0)
+		net_slot_done(&slot->get, 0);
+}
+
+static void net_slot_hedge(struct net_slot *slot, uint64_t now)
+{
+	struct net_fetch *own = slot->own;
+
+	slot->second_blob = blob_pool_take(own->fetch->reader.pool, slot->get.room);
+	if (slot->second_blob == NULL)
+		return;
+	slot->late = now - slot->asked;
+	slot->second = slot->get;
+	slot->second.body = slot->second_blob->data;
+	slot->second.context = slot;
+	slot->second.done = net_slot_second_done;
+	slot->place.job.calls.hedges = 1;
+	own->hedge.hedged++;
+	own->hedge.under_way++;
+	net_start(own->net, &slot->second);
+}
+
+/* Asks a second time for what is late. Returns when the next one will be, or 0. */
+static uint64_t net_fetch_hedge(struct net_fetch *own)
+{
+	uint64_t now = clock_now(), next = 0;
+
+	for (unsigned i = 0; own->fetch->hedge && i < LIMIT_FETCH_DEPTH; i++) {
+		struct net_slot *slot = &own->slot[i];
+		uint64_t due = slot->asked + own->hedge.late_ns;
+
+		if (!hedge_may(&own->hedge))
+			break;
+		if (slot->asked == 0 || slot->late > 0)
+			continue;
+		if (due <= now)
+			net_slot_hedge(slot, now);
+		else if (next == 0 || due < next)
+			next = due;
+	}
+	return next;
 }
 
 /* In this thread: what is no object. */
@@ -178,8 +265,9 @@ static void net_slot_start(struct net_slot *slot)
 			blob_pool_take(reader->pool, place.size > 0 ? place.size : 1);
 	if (slot->blob != NULL) {
 		slot->get.body = slot->blob->data;
-		slot->sent = true;
-		slot->began = clock_now();
+		slot->asked = clock_now();
+		slot->late = 0;
+		slot->own->hedge.requests++;
 		net_start(slot->own->net, &slot->get);
 	} else {
 		net_slot_complete(slot, place.size > LIMIT_SAMPLE ? -EFBIG : -ENOMEM);
@@ -236,6 +324,9 @@ static void net_fetch_wait(struct net_fetch *own, uint64_t due)
 
 	if (due > 0 && due < now + most)
 		most = due > now ? due - now : 0;
+	due = net_fetch_hedge(own);
+	if (due > 0 && due < now + most)
+		most = due > now ? due - now : 0;
 	if (own->busy == 0 || (own->more && own->busy < own->fetch->depth))
 		most = 0;
 	net_wait(own->net, most);
@@ -277,7 +368,8 @@ static int net_fetch_set_depth(struct fetch *fetch)
 
 static int net_fetch_open(struct fetch *fetch, struct error *err)
 {
-	const struct net_config config = {.most = LIMIT_FETCH_DEPTH,
+	const struct net_config config = {.most = LIMIT_FETCH_DEPTH +
+						  (fetch->hedge ? HEDGE_AT_ONCE : 0),
 					  .seed = clock_now()};
 	struct net_fetch *own = calloc(1, sizeof(*own));
 	int result;

@@ -7,13 +7,14 @@
 #include "loader/net/remote.h"
 
 /* Another one than this library's is refused. */
-enum { NET_API_VERSION = 1 };
+enum { NET_API_VERSION = 2 };
 
 struct net_api {
 	unsigned version;
 	void *(*open)(const struct net_config *config, struct error *err);
 	void (*close)(void *state);
 	void (*start)(void *state, struct net_get *get);
+	void (*cancel)(void *state, const struct net_get *get);
 	void (*wait)(void *state, uint64_t most_ns);
 	void (*wake)(void *state);
 	int (*read_page)(const char *text, size_t size, struct net_page *page,

@@ -117,6 +117,11 @@ void net_start(struct net *net, struct net_get *get)
 	net->api->start(net->state, get);
 }
 
+void net_cancel(struct net *net, const struct net_get *get)
+{
+	net->api->cancel(net->state, get);
+}
+
 void net_wait(struct net *net, uint64_t most_ns)
 {
 	net->api->wait(net->state, most_ns);

@@ -35,6 +35,11 @@ static int set_cache_size(struct options *options, const char *value)
 	return number_size(value, &options->cache_bytes) ? 0 : -EINVAL;
 }
 
+static int options_set_prefetch_bytes(struct options *options, const char *value)
+{
+	return number_size(value, &options->prefetch_bytes) ? 0 : -EINVAL;
+}
+
 static int set_bandwidth(struct options *options, const char *value)
 {
 	uint64_t bytes;
@@ -176,6 +181,7 @@ CHOICE(in_order, in_order, "0|1")
 CHOICE(shuffle, shuffle_blocks, "global|blocks")
 CHOICE(drop_last, drop_last, "0|1")
 CHOICE(relist, relist, "0|1")
+CHOICE(hedge, hedge, "0|1")
 CHOICE(evaluate, image.evaluate, "0|1")
 CHOICE(on_error, fail, "skip|fail")
 CHOICE(alone, alone, "fail|load")
@@ -237,6 +243,8 @@ static const struct key keys[] = {
 	{"on_error", set_on_error, "skip|fail"},
 	{"relist", set_relist, "0|1"},
 	{"deadline", options_set_deadline, "a time up to 1h such as 60s"},
+	{"prefetch_bytes", options_set_prefetch_bytes, "a size such as 64M, or 0"},
+	{"hedge", set_hedge, "0|1"},
 	{"image_feature", set_image_feature, "a name shorter than 256 bytes"},
 	{"label_feature", set_label_feature, "a name shorter than 256 bytes"},
 	{"prep", set_prep, PREP_OP_NAMES},
@@ -391,6 +399,8 @@ static void options_copy_numbers(struct options *options,
 	options->start_step = config->start_step;
 	options->in_order = config->in_order != 0;
 	options->shuffle_blocks = config->shuffle == DSA_BLOCKS;
+	options->prefetch_bytes = config->prefetch_bytes;
+	options->hedge = config->hedge != 0;
 	options->drop_last = config->drop_last != 0;
 	options->fail = config->on_error == DSA_FAIL;
 	options->deadline = config->deadline;

@@ -132,6 +132,7 @@ void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blo
 			      job->why != NULL ? job->why : fetch_client_why(-result));
 	} else {
 		place->fetch_ns = pipeline_ns(took);
+		stream_hold(p, place, (uint32_t)blob->size);
 		stream_ready(batch, place, blob);
 		pthread_cond_signal(&p->work);
 	}
@@ -177,6 +178,7 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 		pthread_cond_signal(&p->wanted);
 	}
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
+	trace_add(p->parts.process, TRACE_hedged_gets, job->calls.hedges);
 	fetch_client_count_disk(p);
 	pipeline_depth_answer(p, job);
 	if (fetch_ends(result))
@@ -219,6 +221,7 @@ int fetch_client_start(struct pipeline *p, struct error *err)
 		.engine = p->parts.options->fetch,
 		.kernel_cache = cache_kernel(p->parts.cache),
 		.depth = p->parts.options->fetch_depth,
+		.hedge = p->parts.options->hedge,
 		.throttle = p->parts.throttle,
 		.disk = cache_disk(p->parts.cache),
 		.thread_started = fetch_thread_started,

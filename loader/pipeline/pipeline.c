@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void init_sync(struct pipeline *p)
 {
@@ -90,6 +91,8 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 		goto fail;
 	}
 	p->turn.ops = &turn_stream;
+	p->caches = strcmp(parts->options->cache, "none") != 0 &&
+		    strcmp(parts->options->cache, "page") != 0;
 	set_stream(p);
 	if (fetch_client_start(p, err) < 0 || prep_pool_start(p, err) < 0)
 		goto fail;
@@ -209,7 +212,7 @@ void pipeline_sample_at(const struct pipeline *p, uint32_t slot, uint32_t at,
 
 	*sample = (struct pipeline_sample){
 		.sample = place->sample,
-		.bytes = (uint32_t)place->blob->size,
+		.bytes = place->bytes,
 		.fetch_ns = place->fetch_ns,
 		.prep_ns = place->prep_ns,
 		.hit = place->hit,

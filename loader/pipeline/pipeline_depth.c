@@ -13,7 +13,10 @@ static unsigned pipeline_depth_most(const struct pipeline *p)
 {
 	uint64_t count = source_count(p->parts.source);
 	uint64_t bytes = source_facts(p->parts.source)->bytes;
-	uint64_t most = bytes > 0 ? MOST_BYTES / (bytes / count + 1) : UINT64_MAX;
+	uint64_t bound = p->parts.options->prefetch_bytes;
+	uint64_t most =
+		bytes == 0 ? UINT64_MAX
+			   : (bound > 0 ? bound : MOST_BYTES) / (bytes / count + 1);
 
 	return most < 1                   ? 1
 	       : most < LIMIT_FETCH_DEPTH ? (unsigned)most

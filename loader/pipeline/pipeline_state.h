@@ -43,6 +43,8 @@ struct place {
 	bool failed; /* a hole whose sample can't be used, not counted yet */
 	uint32_t sample;
 	uint32_t fetch_ns, prep_ns;
+	uint32_t held;            /* of prefetch_bytes, until it is prepared */
+	uint32_t bytes;           /* as stored */
 	uint32_t pixels;          /* decoded for it; */
 	struct fetch_calls calls; /* and what reading it took */
 	uint64_t seed;            /* of crop and flip */
@@ -108,8 +110,10 @@ struct pipeline {
 	unsigned depth;       /* its reads in flight, */
 	uint64_t opened;      /* and batches opened in it */
 	uint64_t gets;        /* objects asked for, if no cache on disk has them */
+	bool caches;          /* what was delivered is offered to the cache */
 	bool adapts;          /* the stream's depth is that of: */
 	struct depth requests;
+	uint64_t held;        /* bytes of all places together */
 	uint32_t in_flight;   /* places and reads that a thread works on */
 	struct error failure; /* code 0: none */
 
@@ -159,6 +163,9 @@ void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place 
 		   uint32_t position);
 
 void stream_drop(struct place *place); /* its bytes */
+
+/* The place takes so much of prefetch_bytes from here on. */
+void stream_hold(struct pipeline *pipeline, struct place *place, uint32_t bytes);
 
 /*
  * Ends with a slot's last batch. Delivered samples of the stream are offered to the

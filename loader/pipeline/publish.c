@@ -319,6 +319,13 @@ void publish_place(struct pipeline *p, struct batch *batch, struct place *place,
 
 	batch->done++;
 	place->state = PLACE_DONE;
+	if (place->held > 0 && p->parts.options->prefetch_bytes > 0) {
+		pthread_cond_broadcast(&p->wanted);
+		p->kick = true;
+	}
+	stream_hold(p, place, 0);
+	if (!p->caches)
+		stream_drop(place);
 	if (code != 0) {
 		publish_note_unread(p, place->sample, !read);
 		batch->holes++;

@@ -3,6 +3,7 @@
 #include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
+#include "loader/source.h"
 
 uint32_t stream_slot(const struct pipeline *p, const struct batch *batch)
 {
@@ -45,6 +46,7 @@ bool stream_ended(struct pipeline *p)
 void stream_ready(struct batch *batch, struct place *place, struct blob *blob)
 {
 	place->blob = blob;
+	place->bytes = (uint32_t)blob->size;
 	place->state = PLACE_READY;
 	batch->ready++;
 }
@@ -59,6 +61,21 @@ void stream_drop(struct place *place)
 {
 	blob_put(place->blob);
 	place->blob = NULL;
+}
+
+void stream_hold(struct pipeline *p, struct place *place, uint32_t bytes)
+{
+	p->held = p->held - place->held + bytes;
+	place->held = bytes;
+}
+
+/* As long as anything is held it will be used: this place's turn comes. */
+static bool stream_admits(const struct pipeline *p, const struct place *place)
+{
+	uint64_t most = p->parts.options->prefetch_bytes;
+
+	return most == 0 || p->held == 0 ||
+	       p->held + source_size(p->parts.source, place->sample) <= most;
 }
 
 void stream_reopen(struct batch *batch, struct place *hole)
@@ -268,13 +285,14 @@ struct place *stream_take(struct pipeline *p, enum place_state state,
 
 	if (place == NULL && stream_open(p))
 		place = stream_oldest(p, state, batch);
-	if (place == NULL)
+	if (place == NULL || (state == PLACE_WAITING && !stream_admits(p, place)))
 		return NULL;
 	if (state == PLACE_READY) {
 		place->state = PLACE_PREPARING;
 		(*batch)->ready--;
 	} else {
 		place->state = PLACE_READING;
+		stream_hold(p, place, source_size(p->parts.source, place->sample));
 		(*batch)->waiting--;
 	}
 	p->in_flight++;
@@ -283,8 +301,11 @@ struct place *stream_take(struct pipeline *p, enum place_state state,
 
 void stream_rewind(struct pipeline *p)
 {
-	for (uint32_t slot = 0; slot < p->parts.slots; slot++)
+	for (uint32_t slot = 0; slot < p->parts.slots; slot++) {
+		for (uint32_t i = 0; p->held > 0 && i < p->batch; i++)
+			stream_hold(p, &p->batches[slot].places[i], 0);
 		p->batches[slot].open = false;
+	}
 	p->open = 0;
 	p->next = p->delivered;
 	p->head_pass = p->next.pass;

@@ -134,7 +134,9 @@ class _Config2(ctypes.Structure):
                                              (ctypes.c_double, "seconds"),
                                              (ctypes.c_char_p, "cache_dir"),
                                              (ctypes.c_int, "shuffle"),
-                                             (ctypes.c_double, "deadline"))]
+                                             (ctypes.c_double, "deadline"),
+                                             (ctypes.c_uint64, "prefetch_bytes"),
+                                             (ctypes.c_int, "hedge"))]
 
 
 class _Batch(ctypes.Structure):
@@ -957,6 +959,9 @@ class Loader:
     workers      threads that prepare [None: the cores that the process may use]
     prefetch     batches prepared ahead, and how many may be held
     fetch_depth  reads in flight [None: 16; of servers as many as it takes]
+    prefetch_bytes  of encoded samples that are fetched and not used yet, at the most
+                 [0: any]
+    hedge        ask servers again where their answer is late, and take the first
     fetch        an engine of dsa_loader(3) ["auto"]
     cache        a policy of dsa_loader(3) [None: "page", or "minio" if it has a size]
     cache_size   bytes, or as "2G" or "35%" of the data set [None: 0]
@@ -1002,7 +1007,7 @@ class Loader:
                  size=224, layout="nchw", type=None, mean=None, std=None,
                  share=None, device=None, arrays="auto", length=1024, token_bits=None,
                  seconds=5, rate=16000, features="waveform", cache_dir=None,
-                 shuffle="global", deadline=60,
+                 shuffle="global", deadline=60, prefetch_bytes=0, hedge=False,
                  **others):
         self.ended = False
         self._core = None
@@ -1056,8 +1061,13 @@ class Loader:
         if library.version < 2 and shuffle:
             raise Error("the library is older than this dsa.py, and shuffles no blocks",
                         errno.ENOSYS)
+        if library.version < 2 and (prefetch_bytes or hedge):
+            raise Error("the library is older than this dsa.py, and knows neither "
+                        "prefetch_bytes nor hedge", errno.ENOSYS)
         if library.version >= 2:
             config.shuffle = shuffle
+            config.prefetch_bytes = _whole("prefetch_bytes", prefetch_bytes, 0, 64)
+            config.hedge = bool(hedge)
             config.cache_dir = _text("cache_dir", cache_dir)
             config.length = _whole("length", length, 1)
             config.deadline = _seconds("deadline", deadline)

@@ -35,8 +35,9 @@ static double cost_of_traffic(const struct prices *prices,
 double cost_requests(const struct prices *prices,
 		     const struct profile_requests *requests)
 {
+	uint64_t hedges = requests->hedges != UNKNOWN ? requests->hedges : 0;
 	const struct profile_traffic traffic = {
-		.reads = (double)(requests->gets + requests->retries),
+		.reads = (double)(requests->gets + requests->retries + hedges),
 		.listing = (double)requests->listing,
 		.out_bytes = (double)requests->bytes,
 	};

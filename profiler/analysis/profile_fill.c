@@ -106,6 +106,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			.gets = profile_fill_total(trace, TRACE_wanted_gets),
 			.retries = profile_fill_total(trace, TRACE_retried_gets),
 			.lost = profile_fill_total(trace, TRACE_lost_samples),
+			.hedges = profile_fill_total(trace, TRACE_hedged_gets),
 			.listing = profile_fill_total(trace, TRACE_listing_gets),
 			.listing_age_s = profile_fill_positive(loader->listing_age_s),
 			.bytes = profile_fill_total(trace, TRACE_fetched_bytes) +

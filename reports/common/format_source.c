@@ -58,6 +58,9 @@ void format_requests(FILE *out, const struct profile *profile)
 	if (profile->fetch_depth_auto && profile->fetch_depth != UNKNOWN)
 		fprintf(out, ", %s at once, by what they took",
 			format_count(text, profile->fetch_depth));
+	if (format_any(profile->requests.hedges))
+		fprintf(out, ", %s asked twice as they were late",
+			format_count(text, profile->requests.hedges));
 	if (format_any(profile->requests.retries))
 		fprintf(out, ", %s sent again",
 			format_count(text, profile->requests.retries));

@@ -59,6 +59,8 @@ static void html_setting_data_set(const struct html *html)
 	if (profile->requests.lost != UNKNOWN && profile->requests.lost > 0)
 		html_setting_count(html->out, "Samples lost with a server",
 				   profile->requests.lost);
+	html_setting_count(html->out, "Requests beside late ones",
+			   profile->requests.hedges);
 	html_setting_count(html->out, "Requests to list", profile->requests.listing);
 	html_pair(html->out, "Listing older than the run by",
 		  isfinite(profile->requests.listing_age_s)

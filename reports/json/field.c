@@ -48,6 +48,7 @@ const struct field field_profile[] = {
 	AT("requests.gets", COUNT, requests.gets),
 	AT("requests.retries", COUNT, requests.retries),
 	AT("requests.lost", COUNT, requests.lost),
+	AT("requests.hedges", COUNT, requests.hedges),
 	AT("requests.listing", COUNT, requests.listing),
 	AT("requests.listing_age_s", NUMBER, requests.listing_age_s),
 	AT("requests.bytes", COUNT, requests.bytes),

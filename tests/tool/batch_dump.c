@@ -54,6 +54,8 @@ static void tell_config(void)
 	TELL(config, cache_dir);
 	TELL(config, shuffle);
 	TELL(config, deadline);
+	TELL(config, prefetch_bytes);
+	TELL(config, hedge);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 

@@ -64,6 +64,7 @@ static const struct setting {
 	/* How fast: jitter is the mean of what comes on top of the latency. */
 	{"latency", TIME, offsetof(struct server, store.faults.latency_s)},
 	{"jitter", TIME, offsetof(struct server, store.faults.jitter_s)},
+	{"late", TIME, offsetof(struct server, store.faults.late_s)},
 	{"bandwidth", SIZE,
 	 offsetof(struct server, bandwidth)}, /* of all, bodies alone */
 	{"rate", REAL,

@@ -114,6 +114,22 @@ static void net_curl_start(void *state, struct net_get *get)
 	net_curl_send(net, &net->transfers[i]);
 }
 
+static void net_curl_cancel(void *state, const struct net_get *get)
+{
+	struct net_curl *net = state;
+	unsigned i = 0;
+
+	while (i < net->most && net->transfers[i].get != get)
+		i++;
+	if (i == net->most)
+		return;
+	if (net->transfers[i].due == 0)
+		curl_multi_remove_handle(net->multi, net->transfers[i].easy);
+	else
+		net->resting--;
+	net->transfers[i].get = NULL;
+}
+
 static int net_curl_late(struct net_get *get)
 {
 	const struct error cause = get->error;
@@ -237,6 +253,7 @@ const struct net_api *dsa_net_api(void)
 		.open = net_curl_open,
 		.close = net_curl_close,
 		.start = net_curl_start,
+		.cancel = net_curl_cancel,
 		.wait = net_curl_wait,
 		.wake = net_curl_wake,
 		.read_page = page_read,

@@ -76,6 +76,8 @@ struct s3_drawn s3_fault_draw(struct s3_faults *faults, const char *key, unsigne
 	drawn.wait_s =
 		faults->latency_s - faults->jitter_s * log1p(-random_unit(&random));
 	drawn.fault = wanted ? fault_of(faults, draw) : S3_NO_FAULT;
+	if (drawn.fault == S3_FAULT_LATE)
+		drawn.wait_s += faults->late_s;
 	if (fault_over_rate(faults))
 		drawn.fault = S3_FAULT_TOOMANY;
 	return drawn;

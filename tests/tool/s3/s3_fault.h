@@ -23,7 +23,8 @@
 	X(UNTOLD, "untold")       /* HEAD does not tell the length */                  \
 	X(RESET, "reset")         /* the connection, before the answer or in it */     \
 	X(TRUNCATE, "truncate")   /* the body ends early, and the connection */        \
-	X(TRICKLE, "trickle")     /* of the body a byte a second */
+	X(TRICKLE, "trickle")     /* of the body a byte a second */                    \
+	X(LATE, "late")           /* by --late */
 
 enum s3_fault {
 	S3_NO_FAULT,
@@ -39,6 +40,7 @@ struct s3_faults {
 	const char *only;             /* keys that begin so */
 	unsigned times;               /* the first requests for a key alone; 0: all */
 	double latency_s, jitter_s;   /* the least, and the mean of what comes on top */
+	double late_s;                /* that comes on top of LATE ones */
 	double rate;                  /* requests/s; more are TOOMANY; 0: no limit */
 	double spent; /* of the rate: requests at `since`, at most one s */
 	uint64_t since;

@@ -26,8 +26,8 @@ static int begin(void **state)
 {
 	(void)state;
 	profile = (struct profile){
-		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN, UNKNOWN,
-			     UNKNOWN, NAN},
+		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN,
+			     UNKNOWN, UNKNOWN, NAN},
 		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
 			       NAN},
 	};
@@ -49,6 +49,9 @@ static void requests_are_counted_by_what_they_were_for(void **state)
 	profile.fetch_depth_auto = true;
 	says(format_requests, "5,120 GETs, 37 at once, by what they took");
 	profile.fetch_depth_auto = false;
+	profile.requests.hedges = 51;
+	says(format_requests, "5,120 GETs, 51 asked twice as they were late");
+	profile.requests.hedges = 0;
 	profile.requests.retries = 3;
 	profile.requests.listing = 6;
 	says(format_requests, "5,120 GETs, 3 sent again; 6 to list the data set");

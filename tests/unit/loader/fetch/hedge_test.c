@@ -1,0 +1,72 @@
+/* hedge_test.c - which answers are late, and how many requests are sent twice. */
+#include "loader/fetch/hedge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+/* Answers of 50 to 59 ms, every so manieth 2 s. */
+static void answers(struct hedge *hedge, unsigned count, unsigned slow)
+{
+	for (unsigned i = 0; i < count; i++)
+		hedge_answer(hedge,
+			     (slow > 0 && i % slow == slow - 1 ? 2000 : 50 + i % 10) *
+				     MS);
+}
+
+static void nothing_is_late_before_there_are_answers_enough(void **state)
+{
+	struct hedge hedge = {.requests = 1000};
+
+	(void)state;
+	answers(&hedge, HEDGE_LEAST - 1, 0);
+	assert_false(hedge_may(&hedge));
+	answers(&hedge, 1, 0);
+	assert_true(hedge_may(&hedge));
+	assert_in_range(hedge.late_ns, 58 * MS, 59 * MS);
+}
+
+static void one_in_a_hundred_does_not_make_late_what_it_took(void **state)
+{
+	struct hedge hedge = {.requests = 1000};
+
+	(void)state;
+	answers(&hedge, 1000, 100);
+	assert_in_range(hedge.late_ns, 59 * MS, 59 * MS);
+	answers(&hedge, 1000, 10); /* a server that became slow */
+	assert_int_equal(hedge.late_ns, 2000 * MS);
+	answers(&hedge, 1000, 0); /* and was forgotten */
+	assert_int_equal(hedge.late_ns, 59 * MS);
+}
+
+static void a_bounded_share_is_hedged(void **state)
+{
+	struct hedge hedge = {.requests = 0};
+
+	(void)state;
+	answers(&hedge, 200, 0);
+	for (hedge.requests = 0; hedge.requests < 1000; hedge.requests++)
+		hedge.hedged += hedge_may(&hedge);
+	assert_in_range(hedge.hedged, 48, 50);
+	hedge.requests = 100000;
+	hedge.under_way = HEDGE_AT_ONCE;
+	assert_false(hedge_may(&hedge));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_late_before_there_are_answers_enough),
+		cmocka_unit_test(one_in_a_hundred_does_not_make_late_what_it_took),
+		cmocka_unit_test(a_bounded_share_is_hedged),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("hedge", tests, NULL, NULL);
+}
