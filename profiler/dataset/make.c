@@ -1,13 +1,12 @@
-/* make.c - draws the pictures in several threads, and writes them. */
+/* make.c - draws the samples in several threads, and writes them. */
 #include "profiler/dataset/make.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"
 #include "loader/base/thread_pool.h"
 #include "profiler/dataset/archive/shard_form.h"
+#include "profiler/dataset/draw/draw.h"
 #include "profiler/dataset/new_folder.h"
-#include "profiler/dataset/pattern.h"
-#include "profiler/dataset/photo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +20,14 @@
 #define LIST     "list.txt"
 #define PATH_LEN 64 /* bytes of the longest path below the data set's folder */
 
-_Static_assert(MAKE_CLASSES == PATTERN_CLASSES, "every class has a pattern");
+_Static_assert(MAKE_CLASSES == DRAW_CLASSES, "every class can be drawn");
 
 struct make {
 	const struct make_config *config;
-	const struct shard_form *shards; /* NULL: a file a picture */
+	const struct draw *draw;
+	const struct shard_form *shards; /* NULL: a file a sample */
 	struct new_folder folder;
-	uint32_t per_file;         /* pictures */
+	uint32_t per_file;         /* samples */
 	atomic_uint_fast32_t next; /* file to begin */
 	atomic_bool failed;
 
@@ -37,26 +37,43 @@ struct make {
 	struct error error; /* the first one */
 };
 
-/* Where a file lies below the data set's folder. */
-static void make_place(const struct make_config *config, uint32_t file,
-		       char path[PATH_LEN])
+const char *make_words(enum make_format format, uint32_t count)
 {
-	char class[PATTERN_NAME] = "images";
+	return format == MAKE_AUDIO ? count == 1 ? "recording" : "recordings"
+	       : format == MAKE_TOKENS
+		       ? count == 1 ? "file of tokens" : "files of tokens"
+	       : count == 1 ? "picture"
+			    : "pictures";
+}
 
-	if (config->format == MAKE_TREE)
-		pattern_name(file % config->classes, class);
-	snprintf(path, PATH_LEN, "%s/%06u.jpg", class, file);
+static const struct draw *make_draw(const struct make_config *config)
+{
+	if (config->format == MAKE_AUDIO)
+		return &draw_tones;
+	if (config->format == MAKE_TOKENS)
+		return config->token_bits == 32 ? &draw_tokens_32 : &draw_tokens_16;
+	return &draw_photos;
+}
+
+/* Where a file lies below the data set's folder. */
+static void make_place(const struct make *make, uint32_t file, char path[PATH_LEN])
+{
+	char class[DRAW_NAME] = "images";
+
+	if (make->config->format != MAKE_LIST)
+		make->draw->name(file % make->config->classes, class);
+	snprintf(path, PATH_LEN, "%s/%06u.%s", class, file, make->draw->ending);
 }
 
 /* The label that a list with these classes gives this one. */
-static uint32_t make_label(const struct make_config *config, const char *class)
+static uint32_t make_label(const struct make *make, const char *class)
 {
 	uint32_t label = 0;
 
-	for (unsigned i = 0; i < config->classes; i++) {
-		char other[PATTERN_NAME];
+	for (unsigned i = 0; i < make->config->classes; i++) {
+		char other[DRAW_NAME];
 
-		pattern_name(i, other);
+		make->draw->name(i, other);
 		label += strcmp(other, class) < 0;
 	}
 	return label;
@@ -67,7 +84,7 @@ static void make_path(const struct make *make, uint32_t file, char path[PATH_LEN
 	if (make->shards != NULL)
 		shard_form_path(make->shards, file, path);
 	else
-		make_place(make->config, file, path);
+		make_place(make, file, path);
 }
 
 static void make_fail(struct make *make, int code, const char *path)
@@ -75,7 +92,8 @@ static void make_fail(struct make *make, int code, const char *path)
 	pthread_mutex_lock(&make->lock);
 	if (!atomic_exchange(&make->failed, true)) {
 		if (code == ENOMEM)
-			error_set(&make->error, code, "no memory to draw pictures");
+			error_set(&make->error, code, "no memory to draw %s",
+				  make_words(make->config->format, 0));
 		else
 			error_set(&make->error, code,
 				  "cannot write %s/%s: %s; what was made is removed",
@@ -104,16 +122,16 @@ static void make_count(struct make *make, size_t size)
 }
 
 /* Adds a picture and its class to a shard. */
-static int make_member(struct make *make, struct photo *photo, uint32_t number,
+static int make_member(struct make *make, void *state, uint32_t number,
 		       struct archive *shard)
 {
-	char class[PATTERN_NAME];
+	char class[DRAW_NAME];
 	struct shard_picture picture = {.number = number, .class = class};
 	int result = -ENOMEM;
 
-	pattern_name(number % make->config->classes, class);
-	picture.label = make_label(make->config, class);
-	picture.bytes = photo_take(photo, number, &picture.size);
+	make->draw->name(number % make->config->classes, class);
+	picture.label = make_label(make, class);
+	picture.bytes = make->draw->take(state, number, &picture.size);
 	if (picture.bytes != NULL)
 		result = make->shards->add(shard, &picture);
 	if (result == 0)
@@ -122,8 +140,7 @@ static int make_member(struct make *make, struct photo *photo, uint32_t number,
 }
 
 /* -ECANCELED: another thread, or the caller, gave up. */
-static int make_shard(struct make *make, struct photo *photo, uint32_t file,
-		      const char *path)
+static int make_shard(struct make *make, void *state, uint32_t file, const char *path)
 {
 	uint32_t first = file * make->per_file, end = make->config->count;
 	struct archive shard = {0};
@@ -133,7 +150,7 @@ static int make_shard(struct make *make, struct photo *photo, uint32_t file,
 		end = first + make->per_file;
 	for (uint32_t i = first; i < end && result == 0; i++)
 		result = make_over(make) ? -ECANCELED
-					 : make_member(make, photo, i, &shard);
+					 : make_member(make, state, i, &shard);
 	if (result == 0)
 		result = make->shards->end(&shard);
 	if (result == 0)
@@ -142,11 +159,11 @@ static int make_shard(struct make *make, struct photo *photo, uint32_t file,
 	return result;
 }
 
-static int make_picture(struct make *make, struct photo *photo, uint32_t number,
-			const char *path)
+static int make_sample(struct make *make, void *state, uint32_t number,
+		       const char *path)
 {
 	size_t size;
-	const uint8_t *bytes = photo_take(photo, number, &size);
+	const uint8_t *bytes = make->draw->take(state, number, &size);
 	int result = -ENOMEM;
 
 	if (bytes != NULL)
@@ -156,14 +173,14 @@ static int make_picture(struct make *make, struct photo *photo, uint32_t number,
 	return result;
 }
 
-static int make_file(struct make *make, struct photo *photo, uint32_t file)
+static int make_file(struct make *make, void *state, uint32_t file)
 {
 	char path[PATH_LEN];
 	int result;
 
 	make_path(make, file, path);
-	result = (make->shards != NULL ? make_shard : make_picture)(make, photo, file,
-								    path);
+	result = (make->shards != NULL ? make_shard : make_sample)(make, state, file,
+								   path);
 	if (result < 0 && result != -ECANCELED)
 		make_fail(make, -result, path);
 	return result;
@@ -178,22 +195,22 @@ static void make_work(void *arg)
 {
 	struct make *make = arg;
 	const struct make_config *config = make->config;
-	struct photo_config law = {.seed = config->seed,
-				   .size_mean = config->size_mean,
-				   .quality = config->quality,
-				   .classes = config->classes};
-	struct photo *photo = photo_new(&law);
+	const struct draw_config law = {.seed = config->seed,
+					.size_mean = config->size_mean,
+					.quality = config->quality,
+					.classes = config->classes};
+	void *state = make->draw->open(&law);
 
-	if (photo == NULL)
+	if (state == NULL)
 		make_fail(make, ENOMEM, "");
 	while (!make_over(make)) {
 		uint_fast32_t file = atomic_fetch_add(&make->next, 1);
 
 		if (file >= make_files(make) ||
-		    make_file(make, photo, (uint32_t)file) != 0)
+		    make_file(make, state, (uint32_t)file) != 0)
 			break;
 	}
-	photo_free(photo);
+	make->draw->close(state);
 }
 
 /* With fewer threads than asked for the pictures are the same. */
@@ -203,25 +220,25 @@ static int make_work_together(struct make *make)
 	if (atomic_load(&make->failed))
 		return -make->error.code;
 	if (make_over(make) && make->made < make->config->count)
-		return error_set(
-			&make->error, ECANCELED,
-			"stopped after %u of %u pictures; they are removed again",
-			make->made, make->config->count);
+		return error_set(&make->error, ECANCELED,
+				 "stopped after %u of %u %s; they are removed again",
+				 make->made, make->config->count,
+				 make_words(make->config->format, 0));
 	return 0;
 }
 
 /* Calls for every folder below the data set's; ends at the first that is not 0. */
 static int each_folder(const struct make *make, int (*call)(int dir, const char *name))
 {
-	unsigned folders = make->config->format == MAKE_TREE   ? make->config->classes
+	unsigned folders = make->shards != NULL                ? 0
 			   : make->config->format == MAKE_LIST ? 1
-							       : 0;
+							       : make->config->classes;
 	int result = 0;
 
 	for (unsigned i = 0; i < folders && result == 0; i++) {
 		char path[PATH_LEN];
 
-		make_place(make->config, i, path);
+		make_place(make, i, path);
 		*strchr(path, '/') = '\0';
 		result = call(make->folder.fd, path);
 	}
@@ -250,10 +267,10 @@ static int write_list(const struct make *make)
 	if (stream == NULL)
 		return -errno;
 	for (uint32_t i = 0; i < config->count; i++) {
-		char path[PATH_LEN], class[PATTERN_NAME];
+		char path[PATH_LEN], class[DRAW_NAME];
 
-		make_place(config, i, path);
-		pattern_name(i % config->classes, class);
+		make_place(make, i, path);
+		make->draw->name(i % config->classes, class);
 		fprintf(stream, "%s %s\n", path, class);
 	}
 	if (io_text(stream, &text) != NULL)
@@ -297,10 +314,14 @@ static int make_fill(struct make *make)
 int make_run(const struct make_config *config, struct make_result *result,
 	     struct error *err)
 {
-	static const struct shard_form *const shards[] = {
-		[MAKE_TAR] = &shard_form_tar, [MAKE_TFRECORD] = &shard_form_tfrecord};
-	struct make make = {
-		.config = config, .per_file = 1, .shards = shards[config->format]};
+	static const struct shard_form *const shards[] = {[MAKE_TAR] = &shard_form_tar,
+							  [MAKE_TFRECORD] =
+								  &shard_form_tfrecord,
+							  [MAKE_TOKENS] = NULL};
+	struct make make = {.config = config,
+			    .draw = make_draw(config),
+			    .per_file = 1,
+			    .shards = shards[config->format]};
 	uint64_t start = clock_now();
 	int status = new_folder_open(&make.folder, config->dir, err);
 

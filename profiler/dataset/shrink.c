@@ -3,7 +3,7 @@
 #include "loader/base/error.h"
 #include "loader/base/scratch.h"
 #include "loader/jpeg.h"
-#include "profiler/dataset/encoder.h"
+#include "profiler/dataset/draw/encoder.h"
 
 #include <errno.h>
 #include <math.h>

@@ -21,3 +21,11 @@ made --format tfrecord --shard-size 40K records | sed 's/,.*//'
 ls records
 XDG_CACHE_HOME=$PWD dsa dataset inspect --label-feature image/class/text records |
 	grep -e ^records -e ^classes -e ^broken
+# Recordings and tokens, of folders.
+made --format audio --threads 2 speech | sed 's/,.*//'
+made --format audio --threads 1 --json other | grep -v -e '"bytes' -e _
+diff -r speech other && ls speech/tone-0110hz
+made --format tokens --classes 2 text | sed 's/,.*//'
+made --format tokens --classes 2 --token-bits 32 --json wide | grep -e bits -e files.: -e format
+ls text/topic-01 wide | head -3
+dsa dataset make --format tokens --token-bits 8 narrow 2>&1 | head -1

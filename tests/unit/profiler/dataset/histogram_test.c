@@ -4,7 +4,7 @@
  * own weakness, they are also shown pictures whose colours do tell.
  */
 #include "loader/base/random.h"
-#include "profiler/dataset/photo.h"
+#include "profiler/dataset/draw/photo.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void count_colours(const uint8_t *bytes, size_t size, float *feature)
 
 static struct sample *made_samples(void)
 {
-	struct photo_config config = {
+	struct draw_config config = {
 		.seed = 5, .size_mean = 8e3, .quality = 91, .classes = CLASSES};
 	struct photo *photo = photo_new(&config);
 	struct sample *samples = calloc(ALL, sizeof(*samples));

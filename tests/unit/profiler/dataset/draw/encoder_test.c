@@ -1,5 +1,5 @@
 /* encoder_test.c - an encoder whose memory is short is fit for the next picture. */
-#include "profiler/dataset/encoder.h"
+#include "profiler/dataset/draw/encoder.h"
 #include "tests/lib/nomem.h"
 
 #include <setjmp.h>

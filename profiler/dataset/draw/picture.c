@@ -1,7 +1,7 @@
 /* picture.c - noise fields, surface and light. */
-#include "profiler/dataset/picture.h"
+#include "profiler/dataset/draw/picture.h"
 #include "loader/base/random.h"
-#include "profiler/dataset/pattern.h"
+#include "profiler/dataset/draw/pattern.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* pattern.c - the ten patterns as signed distances. */
-#include "profiler/dataset/pattern.h"
+#include "profiler/dataset/draw/pattern.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,27 +2,18 @@
  * photo.h - the pictures of a made data set, as files: whose class, how large, and the
  * JPEG itself.
  *
- * Sizes follow what ImageNet's do: log-normal (here sigma = 0.45) around the mean; most
- * pictures are 4:3 or 3:2, half of them of one common width, the others larger or
+ * Most pictures are 4:3 or 3:2, half of them of one common width, the others larger or
  * smaller with their file. A mean of 110 KB gives about 500 x 375.
  */
 #ifndef DSA_PHOTO_H
 #define DSA_PHOTO_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "profiler/dataset/draw/draw.h"
 
 struct photo;
 
-struct photo_config {
-	uint64_t seed;
-	double size_mean; /* bytes */
-	int quality;      /* of JPEG, 1 .. 100 */
-	unsigned classes; /* picture n shows class n % classes */
-};
-
 /* What one thread makes pictures with; NULL when memory is short. */
-struct photo *photo_new(const struct photo_config *config);
+struct photo *photo_new(const struct draw_config *config);
 void photo_free(struct photo *photo);
 
 /*

@@ -1,5 +1,5 @@
 /* encoder.c - encodes with libjpeg-turbo, and reports failures instead of leaving. */
-#include "profiler/dataset/encoder.h"
+#include "profiler/dataset/draw/encoder.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

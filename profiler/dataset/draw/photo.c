@@ -1,14 +1,14 @@
 /* photo.c - draws dimensions and file size, and encodes until the size fits. */
-#include "profiler/dataset/photo.h"
+#include "profiler/dataset/draw/photo.h"
 #include "loader/base/random.h"
-#include "profiler/dataset/encoder.h"
-#include "profiler/dataset/picture.h"
+#include "profiler/dataset/draw/encoder.h"
+#include "profiler/dataset/draw/pattern.h"
+#include "profiler/dataset/draw/picture.h"
+#include "profiler/dataset/draw/size_law.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SIGMA    0.45    /* of log(size) */
-#define EDGE     0.005   /* share of each tail that is not drawn */
 #define SIZE     110e3   /* a picture of this mean has PIXELS */
 #define PIXELS   187500. /* 500 x 375 */
 #define HEAD     620.    /* bytes of a JPEG before its pixels */
@@ -19,7 +19,7 @@
 enum { TRIES = 4 }; /* encodings at the most to meet a size */
 
 struct photo {
-	struct photo_config config;
+	struct draw_config config;
 	struct encoder *encoder;
 	struct picture *picture;
 	uint8_t *rgb;
@@ -31,29 +31,6 @@ struct order {
 	unsigned sides[2];
 	double bytes;
 };
-
-/* The normal quantile by Tukey's lambda (Joiner and Rosenblatt, JASA 1971). */
-static double normal_quantile(double share)
-{
-	return (pow(share, 0.1349) - pow(1 - share, 0.1349)) / 0.1975;
-}
-
-static double log_normal(double mean, double share)
-{
-	return mean * exp(SIGMA * normal_quantile(share) - SIGMA * SIGMA / 2);
-}
-
-/*
- * Where in the size law picture n stands, 0 .. 1: steps of the golden section fill the
- * interval evenly, so that a small data set has the right mean too.
- */
-static double size_share(uint64_t seed, uint32_t number)
-{
-	uint64_t start = random_seed(seed, 0, 0);
-	uint64_t at = start + (uint64_t)number * 0x9e3779b97f4a7c15u;
-
-	return EDGE + (1 - 2 * EDGE) * (double)(at >> 11) * 0x1p-53;
-}
 
 static double draw_aspect(struct random *random)
 {
@@ -68,7 +45,7 @@ static double draw_aspect(struct random *random)
 	return 1 + (WIDEST - 1) * random_unit(random);
 }
 
-static double area_of(const struct photo_config *config, double bytes)
+static double area_of(const struct draw_config *config, double bytes)
 {
 	double mean = config->size_mean;
 
@@ -81,11 +58,11 @@ static unsigned whole_side(double side)
 	return side < SHORTEST ? SHORTEST : (unsigned)(side + 0.5);
 }
 
-static struct order photo_draw_order(const struct photo_config *config, uint32_t number,
+static struct order photo_draw_order(const struct draw_config *config, uint32_t number,
 				     struct random *random)
 {
 	double common = sqrt(area_of(config, config->size_mean) * 4 / 3);
-	double bytes = log_normal(config->size_mean, size_share(config->seed, number));
+	double bytes = size_law(config->size_mean, config->seed, number);
 	double aspect = draw_aspect(random);
 	double wide = sqrt(area_of(config, bytes) * aspect);
 	unsigned upright = random_below(random, 4) == 0;
@@ -98,10 +75,10 @@ static struct order photo_draw_order(const struct photo_config *config, uint32_t
 	return order;
 }
 
-struct photo *photo_new(const struct photo_config *config)
+struct photo *photo_new(const struct draw_config *config)
 {
 	struct photo *photo = calloc(1, sizeof(*photo));
-	double most = log_normal(config->size_mean, 1 - EDGE);
+	double most = size_law_most(config->size_mean);
 	double area = area_of(config, most) * 1.3; /* 0.12 wider than asked, squared */
 
 	if (photo == NULL)
@@ -165,3 +142,26 @@ const uint8_t *photo_take(struct photo *photo, uint32_t number, size_t *size)
 		     number % photo->config.classes, random_next(&random));
 	return photo_develop(photo, &order, size);
 }
+
+static void *photo_open(const struct draw_config *config)
+{
+	return photo_new(config);
+}
+
+static void photo_close(void *photo)
+{
+	photo_free(photo);
+}
+
+static const uint8_t *photo_draw(void *photo, uint32_t number, size_t *size)
+{
+	return photo_take(photo, number, size);
+}
+
+const struct draw draw_photos = {
+	.ending = "jpg",
+	.name = pattern_name,
+	.open = photo_open,
+	.close = photo_close,
+	.take = photo_draw,
+};

@@ -1,5 +1,5 @@
-#include "profiler/dataset/pattern.h"
-#include "profiler/dataset/photo.h"
+#include "profiler/dataset/draw/pattern.h"
+#include "profiler/dataset/draw/photo.h"
 #include "tests/lib/nomem.h"
 
 #include <setjmp.h>
@@ -12,15 +12,15 @@
 
 #include <cmocka.h>
 
-static struct photo_config config_of(double mean)
+static struct draw_config config_of(double mean)
 {
-	return (struct photo_config){
+	return (struct draw_config){
 		.seed = 7, .size_mean = mean, .quality = 91, .classes = 10};
 }
 
 static double mean_size(double mean, uint32_t count)
 {
-	struct photo_config config = config_of(mean);
+	struct draw_config config = config_of(mean);
 	struct photo *photo = photo_new(&config);
 	double sum = 0;
 
@@ -65,7 +65,7 @@ static void read_header(struct photo *photo, uint32_t number,
 
 static void files_are_baseline_420_without_restart_markers(void **state)
 {
-	struct photo_config config = config_of(110e3);
+	struct draw_config config = config_of(110e3);
 	struct photo *photo = photo_new(&config);
 
 	(void)state;
@@ -90,7 +90,7 @@ static void files_are_baseline_420_without_restart_markers(void **state)
 
 static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
 {
-	struct photo_config config = config_of(110e3);
+	struct draw_config config = config_of(110e3);
 	struct photo *photo = photo_new(&config);
 	unsigned common = 0, upright = 0;
 
@@ -111,7 +111,7 @@ static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
 
 static void a_picture_depends_on_its_number_alone(void **state)
 {
-	struct photo_config config = config_of(20e3);
+	struct draw_config config = config_of(20e3);
 	struct photo *one = photo_new(&config), *other = photo_new(&config);
 	const uint8_t *bytes, *again;
 	size_t size, size_again;
@@ -131,7 +131,7 @@ static void a_picture_depends_on_its_number_alone(void **state)
 
 static void photo_new_says_so_when_memory_runs_out(void **state)
 {
-	struct photo_config config = config_of(5e3);
+	struct draw_config config = config_of(5e3);
 	struct photo *photo = NULL;
 	unsigned failures = 0;
 
