@@ -46,6 +46,7 @@ struct disk_stats {
 	uint64_t evicted;
 	uint64_t reads_begun, reads, read_bytes; /* its pread() */
 	int stopped; /* errno value: why nothing is written any more; 0: it is */
+	int full; /* errno value: why it takes less than its bound, or nothing; 0: it does */
 };
 
 /*

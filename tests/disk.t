@@ -159,6 +159,24 @@ def check_full(job, plain):
            "a disk that is full ends caching, not training", done.stderr, kept)
 
 
+def check_full_evicts(job, plain):
+    """The same by lru, which goes on within what the disk has room for."""
+    inside = 'mount -t tmpfs -o size=1200k,mode=700 none "$0" && "$@" && '         'od -An -tu8 -j32 -N8 "$0/dsa-cache"'  # evicted
+    before = len(job.gets())
+    done = job.scratch.run(
+        "unshare", "-rm", "sh", "-c", inside, job.cache, DUMP, "s3://bucket/",
+        job.scratch.at("table"), variables={
+            **job.variables, "DSA_LOADER": LOADER.format(3, "100M", job.cache) + ",cache=lru"})
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        tap.skip("a disk that is full makes lru evict", done.stderr.strip())
+        return
+    with open(job.scratch.at("table"), "rb") as file:
+        got = file.read()
+    tap.ok(done.returncode == 0 and got.startswith(plain[0]) and
+           len(job.gets()) - before > COUNT and int(done.stdout.split()[-1]) > 0,
+           "a disk that is full makes lru evict", done.stderr, done.stdout[-80:])
+
+
 def check_refused(job):
     os.makedirs(job.scratch.at("mine", "ab"))
     with open(job.scratch.at("mine", "ab", "x"), "w", encoding="ascii") as file:
@@ -193,6 +211,7 @@ def main():
             check_bound(job, plain)
             check_refused(job)
             check_full(job, plain)
+            check_full_evicts(job, plain)
             check_tree(job, folder)
     tap.done()
 

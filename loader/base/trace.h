@@ -185,7 +185,7 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(disk_refused, "samples not written, as the disk was slow or failed")         \
 	X(disk_dropped, "files of it that were torn or foreign")                       \
 	X(disk_stale, "samples in it that had changed where they come from")           \
-	X(disk_full, "1: it writes no more, as the disk is full or fails")             \
+	X(disk_full, "1: the disk is full or fails, and takes no more than it has") \
 	X(lost_samples, "samples that servers which ended the data did not give")          \
 	X(listing_gets, "requests that listed a remote data set") \
 	X(hedged_gets, "requests beside those whose answers were late")

@@ -78,9 +78,12 @@ static void disk_note(struct disk *disk, uint32_t sample, bool there)
 	}
 }
 
-/* First halves of what objects are called, as a scan finds them. */
+/* First halves of what objects are called, and their sizes, as a scan finds them. */
 struct disk_found {
-	uint64_t *ids;
+	struct disk_found_id {
+		uint64_t id;
+		uint32_t size;
+	} * ids;
 	size_t count, room;
 };
 
@@ -91,22 +94,66 @@ static int disk_found_add(void *context, const struct stored_key *key, int64_t m
 	(void)mtime_ns;
 	if (found->count == found->room) {
 		size_t room = found->room > 0 ? 2 * found->room : 1024;
-		uint64_t *ids = realloc(found->ids, room * sizeof(*ids));
+		struct disk_found_id *ids = realloc(found->ids, room * sizeof(*ids));
 
 		if (ids == NULL)
 			return -ENOMEM;
 		found->ids = ids;
 		found->room = room;
 	}
-	found->ids[found->count++] = key->id[0];
+	found->ids[found->count++] = (struct disk_found_id){key->id[0], key->size};
 	return 0;
 }
 
 static int disk_compare_ids(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	uint64_t x = ((const struct disk_found_id *)a)->id;
+	uint64_t y = ((const struct disk_found_id *)b)->id;
 
 	return (x > y) - (x < y);
+}
+
+/* The first of those that were found with this half of a name. NULL: none. */
+static const struct disk_found_id *disk_first(const struct disk_found *found,
+					      uint64_t id)
+{
+	const struct disk_found_id wanted = {.id = id}, *at = NULL;
+
+	if (found->count > 0)
+		at = bsearch(&wanted, found->ids, found->count, sizeof(wanted),
+			     disk_compare_ids);
+	while (at != NULL && at > found->ids && at[-1].id == id)
+		at--;
+	return at;
+}
+
+/*
+ * A sample of which there are objects from `first` on: removes those of another size than it
+ * has, which are old. An index may have an old size, too: then its place is asked. Returns
+ * whether one is left.
+ */
+static bool disk_match_one(struct disk *disk, uint32_t sample,
+			   const struct disk_found *found,
+			   const struct disk_found_id *first, struct stored_key *key)
+{
+	const struct disk_found_id *end = found->ids + found->count, *at = first;
+	struct samples_namer namer = {.dir = -1};
+	struct stored_key old;
+	bool there = false;
+
+	if (first->size == key->size && (first + 1 == end || first[1].id != first->id))
+		return true;
+	if (samples_key(disk->source, sample, &namer, true, key) < 0)
+		return false;
+	for (; at < end && at->id == first->id; at++) {
+		old = *key;
+		old.size = at->size;
+		if (at->size == key->size)
+			there = true;
+		else
+			store_remove_stale(&disk->store, &old);
+	}
+	return there;
 }
 
 /* Notes those samples that were found. Returns the bytes that all would take on disk, and
@@ -115,6 +162,7 @@ static uint64_t disk_match(struct disk *disk, const struct disk_found *found,
 			   uint64_t *there)
 {
 	uint32_t count = source_count(disk->source);
+	const struct disk_found_id *first;
 	struct samples_namer namer = {.dir = -1};
 	struct stored_key key;
 	uint64_t charge = 0;
@@ -126,9 +174,8 @@ static uint64_t disk_match(struct disk *disk, const struct disk_found *found,
 		if (samples_key(disk->source, i, &namer, false, &key) < 0)
 			continue;
 		charge += stored_charge(key.size);
-		if (found->count == 0 ||
-		    bsearch(&key.id[0], found->ids, found->count, sizeof(*found->ids),
-			    disk_compare_ids) == NULL)
+		first = disk_first(found, key.id[0]);
+		if (first == NULL || !disk_match_one(disk, i, found, first, &key))
 			continue;
 		disk_note(disk, i, true);
 		*there += stored_charge(key.size);
@@ -211,7 +258,8 @@ static bool disk_queue(struct disk *disk, struct disk_offer *offer)
 	bool room;
 
 	pthread_mutex_lock(&disk->lock);
-	room = disk->queued == 0 || size <= MOST_QUEUED - disk->queued;
+	room = disk->queued == 0 ||
+	       (disk->queued < MOST_QUEUED && size <= MOST_QUEUED - disk->queued);
 	if (room) {
 		disk->queued += size;
 		*disk->last = offer;
@@ -422,5 +470,6 @@ void disk_stats(const struct disk *disk, struct disk_stats *stats)
 		.reads = store->reads,
 		.read_bytes = store->read_bytes,
 		.stopped = store->stopped,
+		.full = store->full,
 	};
 }

@@ -293,14 +293,18 @@ bool store_remove(struct store *store, const struct stored_key *key)
 	return true;
 }
 
+void store_remove_stale(struct store *store, const struct stored_key *key)
+{
+	if (store_remove(store, key))
+		store->stale++;
+}
+
 /* An object that is not what it should be. */
 static int store_drop(struct store *store, const struct stored_key *key, int result)
 {
-	if (!store_remove(store, key))
-		return result;
 	if (result == -ESTALE) {
-		store->stale++;
-	} else {
+		store_remove_stale(store, key);
+	} else if (store_remove(store, key)) {
 		store->dropped++;
 		store->page->dropped++;
 	}
@@ -483,23 +487,42 @@ static int store_write_new(struct store *store, const struct stored_key *key,
 	return result;
 }
 
+/* The disk has no more room than what it holds of ours: from now on that is the bound, for
+ * an order that evicts. */
+static bool store_gives_way(struct store *store, int result)
+{
+	uint64_t held = store->page->bytes;
+
+	if (store->order == STORE_KEEPS || (result != -ENOSPC && result != -EDQUOT))
+		return false;
+	store->full = -result;
+	if (held < store->bound)
+		store->bound = held;
+	return true;
+}
+
 int store_write(struct store *store, const struct stored_key *key, const void *bytes,
 		uint32_t length)
 {
 	uint64_t charge = stored_charge(key->size);
-	int result;
+	int result = -EDQUOT;
 
 	if (store->stopped != 0)
 		return -store->stopped;
-	if (!store_reserve(store, charge))
-		return -EDQUOT;
-	result = store_write_new(store, key, bytes, length);
-	if (result == 0) {
-		store->page->entries++;
-		return 0;
+	for (int tries = 0; tries < TRIES; tries++) {
+		if (!store_reserve(store, charge))
+			return -EDQUOT;
+		result = store_write_new(store, key, bytes, length);
+		if (result == 0)
+			store->page->entries++;
+		else
+			store_release(store, charge);
+		if (!store_lasts(result))
+			return result;
+		if (!store_gives_way(store, result)) {
+			store->full = store->stopped = -result;
+			return result;
+		}
 	}
-	store_release(store, charge);
-	if (store_lasts(result))
-		store->stopped = -result;
 	return result;
 }

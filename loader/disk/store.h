@@ -42,10 +42,11 @@ struct store {
 	int folder, page_file;
 	struct store_page *page;
 	enum store_order order;
-	uint64_t bound;
+	atomic_uint_fast64_t bound; /* is lowered where the disk is full */
 	struct blob_pool *pool;
 	atomic_bool direct; /* O_DIRECT works here */
 	atomic_int stopped; /* errno value: nothing is written any more */
+	atomic_int full;    /* errno value: the disk took less than the bound */
 	atomic_uint_fast64_t dropped, stale; /* by this process */
 	atomic_uint_fast64_t evicted;
 	atomic_uint_fast64_t reads_begun, reads, read_bytes; /* pread() */
@@ -81,13 +82,16 @@ int store_read(struct store *store, const struct stored_key *key, bool use,
 	       struct blob **blob);
 
 /* Writes one of `length` bytes, 1 .. key->size. 0; -EEXIST: it is there; -EDQUOT: there is no
- * room below the bound; else why the disk could not, and where that is for good, `stopped`
- * is set. */
+ * room below the bound; else why the disk could not. Where that is for good, `full` is set:
+ * an order that evicts goes on within what the folder holds, what keeps is `stopped`. */
 int store_write(struct store *store, const struct stored_key *key, const void *bytes,
 		uint32_t length);
 
 /* Removes one. True if it was this call that did. */
 bool store_remove(struct store *store, const struct stored_key *key);
+
+/* The same of one that is of another version, and counts it. */
+void store_remove_stale(struct store *store, const struct stored_key *key);
 
 /* store_scan.c: 0, or the first negative result of `each`, or -errno. */
 int store_list(struct store *store, const struct store_scan *scan);

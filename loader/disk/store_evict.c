@@ -136,7 +136,9 @@ static bool store_take(struct store *store, uint64_t bytes)
 	uint64_t held = store->page->bytes;
 
 	do {
-		if (held > store->bound || bytes > store->bound - held)
+		uint64_t bound = store->bound;
+
+		if (held > bound || bytes > bound - held)
 			return false;
 	} while (!atomic_compare_exchange_weak(&store->page->bytes, &held,
 					       held + bytes));

@@ -152,7 +152,7 @@ static void fetch_client_count_disk(struct pipeline *p)
 	trace_add(process, TRACE_disk_refused, now.refused - told->refused);
 	trace_add(process, TRACE_disk_dropped, now.dropped - told->dropped);
 	trace_add(process, TRACE_disk_stale, now.stale - told->stale);
-	trace_add(process, TRACE_disk_full, now.stopped != 0 && told->stopped == 0);
+	trace_add(process, TRACE_disk_full, now.full != 0 && told->full == 0);
 	*told = now;
 }
 

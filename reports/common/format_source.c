@@ -89,10 +89,15 @@ void format_disk_cache(FILE *out, const struct profile *profile)
 	if (format_any(profile->disk_cache.written))
 		fprintf(out, ", %s were written to it",
 			format_count(text, profile->disk_cache.written));
-	if (full || format_any(profile->disk_cache.refused))
+	if (format_any(profile->disk_cache.refused))
 		fprintf(out, ", %s were not, as the disk is %s",
 			format_count(text, profile->disk_cache.refused),
 			full ? "full" : "slow");
+	else if (full)
+		fprintf(out, ", within what a full disk has room for");
+	if (format_any(profile->disk_cache.stale))
+		fprintf(out, "; %s had changed where they come from",
+			format_count(text, profile->disk_cache.stale));
 	if (format_any(profile->disk_cache.dropped))
 		fprintf(out, "; %s torn or foreign files were removed",
 			format_count(text, profile->disk_cache.dropped));

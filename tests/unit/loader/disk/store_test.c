@@ -41,8 +41,16 @@ static void call_counted(void)
 	call_counted();                                                                \
 	return result
 
+/* A disk that has room for so many bytes of the store's; 0: for all. */
+static uint64_t disk_room;
+static const struct store *disk_of;
+
 ssize_t write(int fd, const void *bytes, size_t size)
 {
+	if (disk_room > 0 && disk_of->page->bytes > disk_room) {
+		errno = ENOSPC;
+		return -1;
+	}
 	COUNTED(ssize_t, syscall(SYS_write, fd, bytes, size));
 }
 
@@ -433,6 +441,42 @@ static void a_full_disk_ends_writing_and_not_reading(void **state)
 	store_close(&store);
 }
 
+static void what_evicts_goes_on_within_what_a_full_disk_has(void **state)
+{
+	struct store store;
+
+	(void)state;
+	opened_as(&store, STORE_OLDEST_WRITTEN, 1 << 20);
+	disk_of = &store;
+	disk_room = 3 * CHARGE;
+	for (unsigned i = 0; i < OBJECTS; i++)
+		assert_int_equal(put(&store, i), 0);
+	assert_int_equal(store.full, ENOSPC);
+	assert_int_equal(store.stopped, 0);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		assert_int_equal(get(&store, i), i + 3 < OBJECTS ? -ENOENT : 0);
+	disk_room = CHARGE; /* others take more of it */
+	assert_int_equal(put(&store, 0), 0);
+	assert_int_equal(store.page->bytes, CHARGE);
+	assert_int_equal(get(&store, 0), 0);
+	disk_room = 1; /* and all */
+	assert_true(put(&store, 1) < 0);
+	assert_true(put(&store, 2) < 0);
+	disk_room = 0;
+	assert_int_equal(store.page->bytes, 0);
+	assert_int_equal(store.stopped, 0);
+	store_close(&store);
+	opened_as(&store, STORE_KEEPS, 1 << 20);
+	disk_room = CHARGE;
+	assert_int_equal(put(&store, 1), 0);
+	assert_int_equal(put(&store, 2), -ENOSPC);
+	assert_int_equal(put(&store, 3), -ENOSPC);
+	assert_int_equal(store.stopped, ENOSPC);
+	assert_int_equal(get(&store, 1), 0);
+	disk_room = 0;
+	store_close(&store);
+}
+
 /* A child that fills the cache, from its opening on, with what must be evicted for it. */
 static void fill_until_killed(unsigned nth)
 {
@@ -583,6 +627,7 @@ int main(void)
 		IN_SCRATCH(lru_evicts_what_was_read_longest_ago),
 		IN_SCRATCH(fifo_evicts_what_was_written_longest_ago),
 		IN_SCRATCH(a_full_disk_ends_writing_and_not_reading),
+		IN_SCRATCH(what_evicts_goes_on_within_what_a_full_disk_has),
 		IN_SCRATCH(a_kill_at_any_call_leaves_a_sound_cache),
 		IN_SCRATCH(processes_at_once_keep_the_bound),
 		IN_SCRATCH(opening_fails_cleanly_without_memory),

@@ -93,6 +93,12 @@ static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
 	     "1,000 samples came from the cache on disk, 20 were written "
 	     "to it, 7 were not, as the disk is full; 2 torn or foreign "
 	     "files were removed");
+	profile.disk_cache.refused = 0; /* it evicts instead */
+	profile.disk_cache.stale = 3;
+	says(format_disk_cache,
+	     "1,000 samples came from the cache on disk, 20 were written "
+	     "to it, within what a full disk has room for; 3 had changed where "
+	     "they come from; 2 torn or foreign files were removed");
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,144 @@
+/* disk_test.c - samples that are offered to a cache on disk: how many wait, and which go. */
+#include "loader/base/blob.h"
+#include "loader/base/error.h"
+#include "loader/disk.h"
+#include "loader/source.h"
+#include "tests/lib/scratch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Ten seconds ahead, for which nothing was changed just now. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, now);
+
+	now->tv_sec += 10;
+	return result;
+}
+
+/* A disk on which nothing is written until it is let go. */
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static bool holds;
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+	if (holds) {
+		pthread_mutex_lock(&held);
+		pthread_mutex_unlock(&held);
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_write, fd, bytes, size);
+}
+
+static struct source *open_source(void)
+{
+	static const struct source_config config = {.threads = 1, .index_dir = ""};
+	struct error err = {0};
+	struct source *source = source_open("set", &config, &err);
+
+	if (source == NULL)
+		fail_msg("%s", err.message);
+	return source;
+}
+
+static struct disk *open_disk(const struct source *source)
+{
+	const struct disk_config config = {.folder = "cache",
+					   .policy = "minio",
+					   .bytes = 1 << 30,
+					   .source = source};
+	struct error err = {0};
+	struct disk *disk = disk_open(&config, &err);
+
+	if (disk == NULL)
+		fail_msg("%s", err.message);
+	return disk;
+}
+
+static bool offer(struct disk *disk, uint32_t sample, size_t size)
+{
+	struct blob *blob = blob_new(size, 64);
+	bool taken;
+
+	assert_non_null(blob);
+	assert_null(disk_get(disk, sample, false));
+	taken = disk_offer(disk, sample, blob);
+	blob_put(blob);
+	return taken;
+}
+
+static void what_waits_is_bounded_behind_a_large_sample_too(void **state)
+{
+	const size_t large = (size_t)65 << 20, small = 1 << 20;
+	struct disk_stats stats;
+	struct source *source;
+	bool first, second;
+	struct disk *disk;
+
+	(void)state;
+	scratch_file("set/a/1.jpg", large);
+	scratch_file("set/a/2.jpg", small);
+	source = open_source();
+	disk = open_disk(source);
+	holds = true;
+	pthread_mutex_lock(&held);
+	first = offer(disk, 0, large);
+	second = offer(disk, 1, small);
+	disk_stats(disk, &stats);
+	pthread_mutex_unlock(&held);
+	disk_close(disk);
+	holds = false;
+	source_close(source);
+	assert_true(first);
+	assert_false(second);
+	assert_int_equal(stats.refused, 1);
+}
+
+/* Its name tells its size, so that nobody ever reads it. */
+static void an_old_one_of_another_size_is_dropped(void **state)
+{
+	struct disk_stats stats;
+	struct source *source;
+	struct disk *disk;
+
+	(void)state;
+	scratch_file("set/a/1.jpg", 100);
+	scratch_file("set/a/2.jpg", 100);
+	for (unsigned run = 0; run < 3; run++) {
+		source = open_source();
+		disk = open_disk(source);
+		disk_stats(disk, &stats);
+		assert_int_equal(stats.stale, run == 2);
+		assert_int_equal(stats.resident, run == 0 ? 0 : run == 1 ? 2 : 1);
+		assert_int_equal(stats.entries, run == 0 ? 0 : run == 1 ? 2 : 1);
+		for (uint32_t i = 0; i < 2 && run == 0; i++)
+			assert_true(offer(disk, i, 100));
+		disk_settle(disk);
+		disk_close(disk);
+		source_close(source);
+		if (run == 1)
+			assert_return_code(truncate("set/a/1.jpg", 200), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(what_waits_is_bounded_behind_a_large_sample_too),
+		IN_SCRATCH(an_old_one_of_another_size_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
