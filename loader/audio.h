@@ -19,7 +19,7 @@ struct error;
 #define AUDIO_LIBRARY "libdsa-audio.so"
 #define AUDIO_SYMBOL  "dsa_audio"
 
-enum { AUDIO_MELS = 80 };
+enum { AUDIO_MELS = 80, AUDIO_FORMAT = 96 };
 
 struct audio_config {
 	uint32_t count; /* samples of a crop, at `rate` */
@@ -54,6 +54,13 @@ struct audio_call {
 	float *out;
 };
 
+/* What a file is. */
+struct audio_info {
+	uint64_t frames;
+	unsigned rate, channels;
+	unsigned format; /* a number, which format() puts into words */
+};
+
 /* Of each thread its own state. */
 struct audio_library {
 	void *(*open)(const struct audio_config *config); /* NULL: out of memory */
@@ -64,6 +71,12 @@ struct audio_library {
 	 * recording, or ends early; -EFBIG: its numbers are unreasonable; -ENOMEM.
 	 */
 	int (*run)(void *state, const struct audio_call *call, struct error *err);
+
+	/* Looks at a whole file; with `full` decodes all of it. As run(). */
+	int (*look)(const struct audio_call *call, bool full, struct audio_info *info,
+		    struct error *err);
+	/* "WAV (Microsoft), Signed 16 bit PCM" */
+	void (*format)(unsigned format, char text[AUDIO_FORMAT]);
 };
 
 #endif

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct audio_info;
 struct error;
 struct prep;
 struct prep_worker;
@@ -67,6 +68,12 @@ enum { PREP_DIMS = 3 };
 /* The ImageNet training recipe: 224, NCHW, float32, mean .485 .456 .406, std .229 .. */
 extern const struct prep_config prep_defaults;
 
+struct prep_recording {
+	const void *bytes; /* a whole file */
+	size_t size;
+	bool full;
+};
+
 struct prep *prep_open(const struct prep_config *config, struct error *err);
 void prep_close(struct prep *prep);
 
@@ -111,5 +118,15 @@ int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_
  * version of libjpeg-turbo.
  */
 uint64_t prep_pixels(const struct prep_worker *worker);
+
+/*
+ * What a recording is (loader/audio.h); with `full` all of it is decoded. Errors are those of
+ * prep_run(); -ENOENT: the library for audio can't be had, and `err` says why.
+ */
+int prep_recording(const struct prep_recording *recording, struct audio_info *info,
+		   struct error *err);
+
+/* Its format in words, AUDIO_FORMAT bytes. */
+void prep_recording_format(unsigned format, char *text);
 
 #endif

@@ -90,16 +90,19 @@ static void convert_check(struct argp_state *state, void *asked)
 
 static const struct argument arguments[] = {
 	{"format", 0, "FORM", ARGUMENT_ALL_BY(CALL, convert_set_format),
-	 "Copy the pictures as they are, to a folder per class (tree), or to shards "
+	 "Copy the samples as they are, to a folder per class (tree), or to shards "
 	 "(tar, "
 	 "tfrecord)"},
+	{"prep", 0, "image|audio|tokens", ARGUMENT(convert_command, NAME, repack.prep),
+	 "With --format: what its samples are (default: the first of these that there "
+	 "are)"},
 	{"image-feature", 0, "NAME", TEXT(repack.image_feature),
-	 "The feature of TFRecord's examples that is the picture"},
+	 "The feature of TFRecord's examples that is the picture or recording"},
 	{"label-feature", 0, "NAME", TEXT(repack.label_feature),
 	 "The feature that is the label (default: as the first record has them)"},
 	{"shard-size", 0, "SIZE",
 	 ARGUMENT_BY(convert_command, repack.shard_size, convert_set_shard),
-	 "Pictures in a shard, in bytes (default 32M); each thread holds one"},
+	 "Samples in a shard, in bytes (default 32M); each thread holds one"},
 	{"resize", 0, "PIXELS", NUMBER(config.resize, LIMIT_SIDE),
 	 "Make the shorter side of larger pictures PIXELS long"},
 	{"quality", 0, "N", NUMBER(quality, 100),
@@ -118,11 +121,12 @@ static int convert_print_json(const struct convert_config *config,
 	char name[256];
 	json_t *json = json_pack(
 		"{s:s, s:I, s:I, s:I, s:I, s:I, s:f}", "path",
-		name_escape(config->to, name, sizeof(name)), "images",
-		(json_int_t)result->samples, config->resize > 0 ? "resized" : "there",
-		(json_int_t)result->resized, "broken", (json_int_t)result->broken,
-		"bytes_before", (json_int_t)result->bytes_before, "bytes",
-		(json_int_t)result->bytes, "wall_s", result->seconds);
+		name_escape(config->to, name, sizeof(name)),
+		result->audio ? "recordings" : "images", (json_int_t)result->samples,
+		config->resize > 0 ? "resized" : "there", (json_int_t)result->resized,
+		"broken", (json_int_t)result->broken, "bytes_before",
+		(json_int_t)result->bytes_before, "bytes", (json_int_t)result->bytes,
+		"wall_s", result->seconds);
 
 	if (config->resize > 0) {
 		json_object_set_new(json, "resize", json_integer(config->resize));
@@ -145,10 +149,11 @@ static int convert_print_text(const struct convert_config *config,
 		       (double)result->bytes / 1e6, (double)result->bytes_before / 1e6,
 		       result->seconds);
 	else
-		printf("%s: %u of %u pictures, %u of them there already, %.1f MB, in "
+		printf("%s: %u of %u %s, %u of them there already, %.1f MB, in "
 		       "%.1f s\n",
 		       name, result->samples - result->broken, result->samples,
-		       result->resized, (double)result->bytes / 1e6, result->seconds);
+		       result->audio ? "recordings" : "pictures", result->resized,
+		       (double)result->bytes / 1e6, result->seconds);
 	for (uint32_t i = 0; i < result->broken && i < CONVERT_NAMED; i++)
 		printf("broken: %s\n", result->named[i]);
 	if (result->broken > CONVERT_NAMED)
@@ -188,7 +193,7 @@ static int convert_main(const struct command *self, int argc, char **argv)
 	asked.config.arg = &asked.progress;
 	signals_take(SIGINT, convert_ask_to_stop, 0);
 	signals_take(SIGTERM, convert_ask_to_stop, 0);
-	progress_begin(&asked.progress, "pictures", 0);
+	progress_begin(&asked.progress, "samples", 0);
 	status = asked.given ? convert_repack(&asked, &result, &err)
 			     : convert_run(&asked.config, &result, &err);
 	progress_clear();

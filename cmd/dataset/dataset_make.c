@@ -66,7 +66,7 @@ static const struct argument arguments[] = {
 	{"quality", 0, "N", NUMBER(config.quality, 100),
 	 "Quality of JPEG, 1 to 100 (default 91)"},
 	{"shard-size", 0, "SIZE", ARGUMENT_BY(make, config.shard_size, make_set_shard),
-	 "Pictures in a shard, in bytes (default 32M); each thread holds one"},
+	 "Samples in a shard, in bytes (default 32M); each thread holds one"},
 	{"token-bits", 0, "16|32", TO(WORD, wide), "Bits of a token (default 16)"},
 	{"threads", 0, "N", NUMBER(config.threads, 1024),
 	 "Draw in N threads (default: one a core)"},

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sndfile.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ static int recording_check(const SF_INFO *info, struct error *err)
 }
 
 int recording_begin(struct recording *recording, const void *bytes, size_t size,
-		    struct recording_info *info, struct error *err)
+		    struct audio_info *info, struct error *err)
 {
 	SF_VIRTUAL_IO memory = {recording_size, recording_move, recording_get,
 				recording_put, recording_tell};
@@ -117,8 +118,12 @@ int recording_begin(struct recording *recording, const void *bytes, size_t size,
 		recording_end(recording);
 		return result;
 	}
-	*info = (struct recording_info){(uint64_t)recording->info.frames,
-					(unsigned)recording->info.samplerate};
+	*info = (struct audio_info){
+		.frames = (uint64_t)recording->info.frames,
+		.rate = (unsigned)recording->info.samplerate,
+		.channels = (unsigned)recording->info.channels,
+		.format = (unsigned)recording->info.format,
+	};
 	return 0;
 }
 
@@ -172,4 +177,52 @@ int recording_read(struct recording *recording, float *mono, size_t frames,
 		frames -= wanted;
 	}
 	return 0;
+}
+
+/* ---- the whole of it ---- */
+
+static int recording_decode(struct recording *recording, uint64_t frames,
+			    struct error *err)
+{
+	float mono[1 << 10];
+	int result = 0;
+
+	while (frames > 0 && result == 0) {
+		size_t part = sizeof(mono) / sizeof(mono[0]);
+
+		if (frames < part)
+			part = (size_t)frames;
+		result = recording_read(recording, mono, part, err);
+		frames -= part;
+	}
+	return result;
+}
+
+int recording_look(const struct audio_call *call, bool full, struct audio_info *info,
+		   struct error *err)
+{
+	struct recording *recording = recording_new();
+	int result;
+
+	if (recording == NULL)
+		return error_sys(err, ENOMEM, "cannot look at a recording");
+	result = recording_begin(recording, call->bytes, call->size, info, err);
+	if (result == 0) {
+		if (full)
+			result = recording_decode(recording, info->frames, err);
+		recording_end(recording);
+	}
+	recording_free(recording);
+	return result;
+}
+
+void recording_format(unsigned format, char text[AUDIO_FORMAT])
+{
+	SF_FORMAT_INFO whole = {.format = (int)format & SF_FORMAT_TYPEMASK};
+	SF_FORMAT_INFO inner = {.format = (int)format & SF_FORMAT_SUBMASK};
+
+	sf_command(NULL, SFC_GET_FORMAT_INFO, &whole, sizeof(whole));
+	sf_command(NULL, SFC_GET_FORMAT_INFO, &inner, sizeof(inner));
+	snprintf(text, AUDIO_FORMAT, "%s, %s", whole.name != NULL ? whole.name : "?",
+		 inner.name != NULL ? inner.name : "?");
 }

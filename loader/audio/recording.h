@@ -2,8 +2,7 @@
 #ifndef DSA_AUDIO_RECORDING_H
 #define DSA_AUDIO_RECORDING_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "loader/audio.h"
 
 struct error;
 struct recording;
@@ -16,18 +15,13 @@ enum {
 /* At the most; a number beyond it is no length. */
 #define RECORDING_FRAMES (INT64_C(1) << 40)
 
-struct recording_info {
-	uint64_t frames;
-	unsigned rate;
-};
-
 /* NULL: out of memory. */
 struct recording *recording_new(void);
 void recording_free(struct recording *recording);
 
 /* Looks at a file, which stays where it is until recording_end(). 0, -EBADMSG, -EFBIG. */
 int recording_begin(struct recording *recording, const void *bytes, size_t size,
-		    struct recording_info *info, struct error *err);
+		    struct audio_info *info, struct error *err);
 void recording_end(struct recording *recording);
 
 /* The next frames are read from there on. 0 or -EBADMSG. */
@@ -36,5 +30,10 @@ int recording_seek(struct recording *recording, uint64_t frame, struct error *er
 /* All of them, or -EBADMSG. */
 int recording_read(struct recording *recording, float *mono, size_t frames,
 		   struct error *err);
+
+/* look() and format() of struct audio_library. */
+int recording_look(const struct audio_call *call, bool full, struct audio_info *info,
+		   struct error *err);
+void recording_format(unsigned format, char text[AUDIO_FORMAT]);
 
 #endif

@@ -181,8 +181,8 @@ static int audio_resample(struct audio *audio, const struct polyphase *rate,
 	return result;
 }
 
-static int audio_crop(struct audio *audio, const struct recording_info *info,
-		      uint64_t seed, float *out, struct error *err)
+static int audio_crop(struct audio *audio, const struct audio_info *info, uint64_t seed,
+		      float *out, struct error *err)
 {
 	const struct polyphase *rate = audio_rate(audio, info->rate);
 	uint64_t output;
@@ -198,7 +198,7 @@ static int audio_run(void *state, const struct audio_call *call, struct error *e
 {
 	struct audio *audio = state;
 	float *wave = audio->logmel != NULL ? audio->wave : call->out;
-	struct recording_info info;
+	struct audio_info info;
 	int result =
 		recording_begin(audio->recording, call->bytes, call->size, &info, err);
 
@@ -217,4 +217,6 @@ __attribute__((visibility("default"))) const struct audio_library dsa_audio = {
 	.open = audio_open,
 	.close = audio_close,
 	.run = audio_run,
+	.look = recording_look,
+	.format = recording_format,
 };

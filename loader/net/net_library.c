@@ -1,4 +1,5 @@
 /* net_library.c - opens libdsa-net.so, and calls it. */
+#include "loader/base/host/own_folder.h"
 #include "loader/net.h"
 #include "loader/net/net_api.h"
 
@@ -20,29 +21,6 @@ struct net {
 	void *state;
 };
 
-/* The folder of the library or program that holds this code. */
-static bool net_own_folder(char folder[PATH_MAX])
-{
-	static const char here;
-	char found[PATH_MAX];
-	Dl_info info;
-	char *slash;
-
-	if (dladdr(&here, &info) == 0 || realpath(info.dli_fname, found) == NULL) {
-		ssize_t length = readlink("/proc/self/exe", found, sizeof(found) - 1);
-
-		if (length <= 0)
-			return false;
-		found[length] = '\0';
-	}
-	slash = strrchr(found, '/');
-	if (slash == NULL)
-		return false;
-	*slash = '\0';
-	memcpy(folder, found, (size_t)(slash - found) + 1);
-	return true;
-}
-
 /* Where it is; "" where it is not. */
 static void net_find(char path[PATH_MAX])
 {
@@ -50,7 +28,7 @@ static void net_find(char path[PATH_MAX])
 	char own[PATH_MAX];
 
 	path[0] = '\0';
-	if (!net_own_folder(own))
+	if (!own_folder(own))
 		return;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		if (snprintf(path, PATH_MAX, "%s%s/" LIBRARY, own, places[i]) <

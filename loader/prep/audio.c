@@ -4,6 +4,7 @@
  */
 #include "loader/audio.h"
 #include "loader/base/error.h"
+#include "loader/base/host/own_folder.h"
 #include "loader/base/limits.h"
 #include "loader/prep/op.h"
 
@@ -27,18 +28,14 @@ struct audio_state {
 static bool audio_find(char path[PATH_MAX])
 {
 	static const char *const places[] = {"", "/dsa", "/../lib/dsa", "/../dsa"};
-	static const char here;
-	const char *slash;
-	Dl_info own;
+	char own[PATH_MAX];
 
-	if (dladdr(&here, &own) == 0 || own.dli_fname == NULL)
+	if (!own_folder(own))
 		return false;
-	slash = strrchr(own.dli_fname, '/');
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, PATH_MAX, "%.*s%s/" AUDIO_LIBRARY,
-			 slash != NULL ? (int)(slash - own.dli_fname) : 1,
-			 slash != NULL ? own.dli_fname : ".", places[i]);
-		if (access(path, R_OK) == 0)
+		if (snprintf(path, PATH_MAX, "%s%s/" AUDIO_LIBRARY, own, places[i]) <
+			    PATH_MAX &&
+		    access(path, R_OK) == 0)
 			return true;
 	}
 	return false;
@@ -145,6 +142,26 @@ static int prep_audio_run(void *state, const struct prep_sample *sample, void *o
 	const struct audio_call call = {sample->bytes, sample->size, sample->seed, out};
 
 	return audio->library->run(audio->state, &call, err);
+}
+
+int prep_recording(const struct prep_recording *recording, struct audio_info *info,
+		   struct error *err)
+{
+	const struct audio_library *library = audio_library(err);
+	const struct audio_call call = {.bytes = recording->bytes,
+					.size = recording->size};
+
+	return library != NULL ? library->look(&call, recording->full, info, err)
+			       : -ENOENT;
+}
+
+void prep_recording_format(unsigned format, char *text)
+{
+	const struct audio_library *library = audio_library(NULL);
+
+	text[0] = '\0';
+	if (library != NULL)
+		library->format(format, text);
 }
 
 const struct prep_op prep_audio = {

@@ -178,8 +178,9 @@ static int objects_shards_prepare(struct objects_all *all, size_t count,
 {
 	const struct objects_use use = {
 		.kind = &all->kind, .config = config, .features = &all->features};
-	int result = all->kind.refuse_prep(config->prep, err);
+	int result = shard_refuse_prep(config->prep, err);
 
+	all->kind.context = file_kind_of(config->prep);
 	if (result == 0)
 		result = objects_shards_paths(&all->kind, all->of.all, count,
 					      &all->shards, err);

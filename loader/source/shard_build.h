@@ -16,6 +16,7 @@ enum { SHARD_LABEL = 256 }; /* bytes of the longest label and its 0 */
 /* Which features of records are meant; label "": none is. */
 struct shard_features {
 	char image[EXAMPLE_NAME], label[EXAMPLE_NAME];
+	bool audio;                      /* "image" is a recording */
 	char told[2 * EXAMPLE_NAME + 2]; /* both: of struct source_facts */
 };
 
@@ -46,14 +47,13 @@ struct shard_kind {
 	shards_named named; /* as one that can be read */
 	/* Says why one that is called otherwise can't be; -errno. */
 	int (*refuse)(const char *name, struct error *err);
-	/* 0; or -EINVAL: samples of this op are not in such shards. */
-	int (*refuse_prep)(const char *prep, struct error *err);
 	/* Finds the features that the user does not name in the first shard; NULL: such
 	 * shards have none. */
 	int (*learn)(const struct source_config *config,
 		     const struct shard_object *object, struct shard_features *features,
 		     struct error *err);
-	const void *context; /* where there are features: these */
+	const void *context; /* features where there are any; else the kind of files
+			      * that samples are */
 	/* Adds what an object holds; any thread. Errors are without the shard's name. */
 	int (*read)(const void *context, const struct shard_object *object,
 		    struct shard_found *found, struct error *err);

@@ -10,6 +10,9 @@ extern const struct shard_kind shard_tar, shard_tfrecord;
  * that can't be read: kind->named() tells. NULL: it is no shard. */
 const struct shard_kind *shard_kind_of(const char *name);
 
+/* 0; or -EINVAL: samples of this op are not in shards. */
+int shard_refuse_prep(const char *prep, struct error *err);
+
 /* Sets features->told, of those that it has. */
 void shard_features_tell(struct shard_features *features);
 

@@ -1,6 +1,6 @@
 /*
- * tar.c - tar archives with a picture and its label side by side, as WebDataset has them:
- * "key.jpg", "key.cls", "other.jpg", "other.cls" ...
+ * tar.c - tar archives with a picture or recording and its label side by side, as WebDataset
+ * has them: "key.jpg", "key.cls", "other.jpg", "other.cls" ...
  *
  * A key is a name up to the first dot behind its last '/'; members with one key follow
  * each other. Names are never opened, so it does not matter where they would lead.
@@ -59,9 +59,10 @@ static bool tar_any(const char *name)
 
 /* The members with one key, as they come. */
 struct tar_group {
+	const struct file_kind *kind; /* of samples */
 	char key[PATH_MAX];
 	size_t key_size;
-	char name[PATH_MAX]; /* of the picture; "": none yet */
+	char name[PATH_MAX]; /* of the sample; "": none yet */
 	uint64_t place[2];
 	unsigned members;
 	int rank; /* of the label; 0 is best, TAR_LABELS: none yet */
@@ -132,11 +133,11 @@ static int tar_end_group(struct tar_group *group, struct shard_found *found,
 	return result;
 }
 
-static int tar_add_picture(const struct tar_member *member, struct tar_group *group,
-			   struct error *err)
+static int tar_add_sample(const struct tar_member *member, struct tar_group *group,
+			  struct error *err)
 {
 	if (group->name[0] != '\0')
-		return tar_member_error(member, "is a second picture with the same key",
+		return tar_member_error(member, "is a second sample with the same key",
 					err);
 	strcpy(group->name, member->name);
 	group->place[0] = member->offset;
@@ -161,8 +162,8 @@ static int tar_add_file(struct tar_reader *reader, const struct tar_member *memb
 	if (result < 0)
 		return result;
 	if (*end == '.' && strchr(end + 1, '.') == NULL &&
-	    file_kind_has(file_kind_of(NULL), end))
-		return tar_add_picture(member, group, err);
+	    file_kind_has(group->kind, end))
+		return tar_add_sample(member, group, err);
 	for (int rank = 0; *end == '.' && rank < TAR_LABELS; rank++)
 		if (strcasecmp(end + 1, tar_labels[rank]) == 0) {
 			group->members++;
@@ -189,18 +190,18 @@ static int tar_read_members(struct tar_reader *reader, struct tar_group *group,
 	return result < 0 ? result : tar_end_group(group, found, err);
 }
 
-static int tar_read(const void *context, const struct shard_object *object,
+static int tar_read(const void *kind, const struct shard_object *object,
 		    struct shard_found *found, struct error *err)
 {
 	struct tar_group *group = calloc(1, sizeof(*group));
 	struct tar_reader reader;
 	int result;
 
-	(void)context;
 	if (group == NULL || tar_reader_init(&reader, object) < 0) {
 		free(group);
 		return error_sys(err, ENOMEM, "cannot be indexed");
 	}
+	group->kind = kind;
 	group->rank = TAR_LABELS;
 	result = tar_read_members(&reader, group, found, err);
 	tar_reader_fini(&reader);
@@ -220,37 +221,31 @@ static int tar_refuse_compressed(const char *dataset, struct error *err)
 			 name_escape(dataset, shown, sizeof(shown)));
 }
 
-static int tar_refuse_prep(const char *prep, struct error *err)
-{
-	if (file_kind_of(prep) == file_kind_of(NULL))
-		return 0;
-	return error_set(err, EINVAL,
-			 "tar shards hold pictures: name a folder or file for prep=%s",
-			 prep);
-}
-
 const struct shard_kind shard_tar = {
 	.shown = "*.tar",
 	.any = tar_any,
 	.named = tar_plain,
 	.refuse = tar_refuse_compressed,
-	.refuse_prep = tar_refuse_prep,
 	.read = tar_read,
-	.wanted = "members such as 7.jpg with 7.cls, 7.json or 7.txt",
+	.wanted =
+		"members such as 7.jpg, or of recordings 7.wav, with 7.cls, 7.json or "
+		"7.txt",
 	.label = ".cls, .json or .txt",
 };
 
 static int tar_build(const struct index_origin *origin, struct index *index,
 		     struct error *err)
 {
+	struct shard_kind kind = shard_tar;
 	struct shards shards;
 	int result = shards_list(origin, tar_plain, &shards, err);
 
+	kind.context = origin->kind;
 	if (result == 0 &&
 	    (shards.count == 0 || (!shards.folder && !tar_plain(shards.paths[0]))))
 		result = tar_refuse_compressed(origin->dataset, err);
 	if (result == 0)
-		result = shard_build(origin, &shard_tar, &shards, index, err);
+		result = shard_build(origin, &kind, &shards, index, err);
 	shards_free(&shards);
 	return result;
 }
@@ -267,7 +262,7 @@ static void *tar_open(const char *dataset, const struct source_config *config,
 	struct index_origin origin = {0};
 	char folder[PATH_MAX];
 
-	if (tar_refuse_prep(config->prep, err) < 0)
+	if (shard_refuse_prep(config->prep, err) < 0)
 		return NULL;
 	shards_origin(dataset, folder, &origin);
 	return indexed_open(&origin, tar_build, config, facts, err);

@@ -1,6 +1,6 @@
 /*
- * tfrecord.c - TFRecord files whose records are tf.train.Examples, with a picture in one
- * feature and a label in another.
+ * tfrecord.c - TFRecord files whose records are tf.train.Examples, with a picture or
+ * recording in one feature and a label in another.
  *
  * One pass over a file finds where its records are, and in each its label; pictures are
  * skipped. A sample's place is the whole record, so that whoever reads it can compare the
@@ -192,10 +192,14 @@ static int tfrecord_read(const void *features, const struct shard_object *object
 
 /* ---- which features ---- */
 
-/* What programs that write pictures call them; the first that is there is meant. */
+/* What programs that write pictures and recordings call them; the first that is there is
+ * meant. */
 static const char *const tfrecord_images[] = {"image/encoded", "image",   "image_raw",
 					      "image_bytes",   "encoded", "jpg",
 					      "jpeg",          NULL};
+static const char *const tfrecord_recordings[] = {
+	"audio/encoded", "audio", "audio_raw", "audio_bytes",
+	"encoded",       "wav",   "flac",      NULL};
 static const char *const tfrecord_labels[] = {
 	"image/class/label", "label", "class", "cls", "target",
 	"image/class/text",  NULL};
@@ -214,7 +218,9 @@ static size_t tfrecord_rank(const char *const *names, const char *name)
 static int tfrecord_choose(struct example *example, struct shard_features *features,
 			   char *list, size_t room)
 {
-	size_t image = tfrecord_rank(tfrecord_images, ""), used = 0;
+	const char *const *images =
+		features->audio ? tfrecord_recordings : tfrecord_images;
+	size_t image = tfrecord_rank(images, ""), used = 0;
 	size_t label = tfrecord_rank(tfrecord_labels, "");
 	bool named_image = features->image[0] != '\0';
 	bool named_label = features->label[0] != '\0';
@@ -223,7 +229,7 @@ static int tfrecord_choose(struct example *example, struct shard_features *featu
 
 	list[0] = '\0';
 	while ((result = example_next(example, &feature)) > 0) {
-		size_t rank = tfrecord_rank(tfrecord_images, feature.name);
+		size_t rank = tfrecord_rank(images, feature.name);
 
 		if (used < room)
 			used += (size_t)snprintf(list + used, room - used, "%s%s",
@@ -265,10 +271,12 @@ static int tfrecord_look(const struct shard_object *object,
 		tfrecord_bad(&walk, at - RECORD_HEAD, result, err);
 	} else if (!walk.has_image || (features->label[0] != '\0' && !walk.has_label)) {
 		name_escape(list, shown, sizeof(shown));
-		result = error_set(err, EINVAL,
+		result = error_set(err, walk.has_image ? EINVAL : ENODATA,
 				   "which feature of its records is the %s "
 				   "(DSA_LOADER=%s_feature=NAME)? The first one has %s",
-				   walk.has_image ? "label" : "picture",
+				   walk.has_image    ? "label"
+				   : features->audio ? "recording"
+						     : "picture",
 				   walk.has_image ? "label" : "image", shown);
 	}
 out:
@@ -283,6 +291,7 @@ static int tfrecord_learn(const struct source_config *config,
 {
 	int result;
 
+	features->audio = file_kind_of(config->prep) == file_kind_of("audio");
 	if (config->image_feature != NULL)
 		snprintf(features->image, EXAMPLE_NAME, "%s", config->image_feature);
 	if (config->label_feature != NULL)
@@ -341,23 +350,14 @@ static int tfrecord_learn_first(const struct index_origin *origin,
 
 /* ---- the data set ---- */
 
-static int tfrecord_refuse_prep(const char *prep, struct error *err)
-{
-	if (file_kind_of(prep) == file_kind_of(NULL))
-		return 0;
-	return error_set(err, EINVAL,
-			 "records hold pictures: name a folder or file for prep=%s",
-			 prep);
-}
-
 const struct shard_kind shard_tfrecord = {
 	.shown = "*.tfrecord",
 	.any = tfrecord_plain,
 	.named = tfrecord_plain,
-	.refuse_prep = tfrecord_refuse_prep,
 	.learn = tfrecord_learn,
 	.read = tfrecord_read,
-	.wanted = "records with a picture (DSA_LOADER=image_feature=NAME)",
+	.wanted = "records with a picture or recording "
+		  "(DSA_LOADER=image_feature=NAME)",
 	.label = "the label feature",
 };
 
@@ -385,7 +385,7 @@ static void *tfrecord_open(const char *dataset, const struct source_config *conf
 
 	if (features == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot open the data set"));
-	if (tfrecord_refuse_prep(config->prep, err) < 0)
+	if (shard_refuse_prep(config->prep, err) < 0)
 		goto failed;
 	shards_origin(dataset, folder, &origin);
 	if (tfrecord_learn_first(&origin, config, features, err) < 0)
@@ -413,7 +413,7 @@ int shard_record_unseal(const struct shard_features *features, const void *bytes
 	*why = "the record does not match its checksum";
 	if (size == 0 || !record_matches(memory, size))
 		return -EBADMSG;
-	*why = "the record has no picture in it";
+	*why = "the record has no sample in it";
 	if (tfrecord_find(&walk, &walked, 0, size) < 0 || !walk.has_image ||
 	    walk.image.size == 0)
 		return -EBADMSG;

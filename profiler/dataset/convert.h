@@ -11,6 +11,7 @@
 #define DSA_CONVERT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct convert_config {
 enum { CONVERT_NAMED = 8, CONVERT_QUALITY = 92 };
 
 struct convert_result {
+	bool audio; /* they are recordings */
 	uint32_t samples, converted, resized;
 	uint32_t broken;            /* not decoded, or not read; */
 	char *named[CONVERT_NAMED]; /* the first of them: "b/x.jpg: is no JPEG" */

@@ -1,5 +1,6 @@
 /* inspect.c - looks at the files in several threads, and sums up what they are. */
 #include "profiler/dataset/inspect.h"
+#include "loader/base/bytes/array.h"
 #include "loader/base/error.h"
 #include "loader/base/thread_pool.h"
 #include "loader/source.h"
@@ -7,6 +8,7 @@
 #include "profiler/dataset/sample_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,6 +25,7 @@ _Static_assert(INSPECT_SAMPLINGS == (int)JPEG_SAMPLINGS, "a name for each sampli
 struct inspection {
 	const struct inspect_config *config;
 	const struct source *source;
+	enum sample_kind kind;
 	struct look *looks;
 	atomic_uint_fast32_t next;
 	atomic_bool over; /* no sample after this one can be read */
@@ -56,15 +59,42 @@ static void note_broken(struct inspection *inspection, uint32_t sample,
 	inspection->broken++;
 }
 
-static void inspect_failed(struct inspection *inspection, uint32_t sample,
+/* What comes of samples [from, to) when one can't be read. */
+static void inspect_failed(struct inspection *inspection, uint32_t from, uint32_t to,
 			   struct error *err)
 {
 	pthread_mutex_lock(&inspection->lock);
-	if (!sample_file_is_lost(inspection->source, sample, err))
-		note_broken(inspection, sample, err);
-	else if (!atomic_exchange(&inspection->over, true))
-		inspection->lost = *err;
+	if (sample_file_is_lost(inspection->source, from, err)) {
+		if (!atomic_exchange(&inspection->over, true))
+			inspection->lost = *err;
+	} else {
+		for (uint32_t i = from; i < to; i++)
+			note_broken(inspection, i, err);
+	}
 	pthread_mutex_unlock(&inspection->lock);
+}
+
+/* Looks at a sample, of tokens at those of its file, too. Returns the next. */
+static uint32_t look_at_one(struct inspection *inspection, struct looker *looker,
+			    uint32_t from, uint32_t to)
+{
+	const struct inspect_config *config = inspection->config;
+	struct look_windows windows = {inspection->source, from, to, config->length};
+	struct look *look = &inspection->looks[from];
+	struct error err = {0};
+	int result;
+
+	if (inspection->kind == SAMPLE_TOKENS) {
+		result = looker_run_tokens(looker, &windows, look, &err);
+		to = windows.to;
+	} else {
+		result = looker_run(looker, inspection->source, from, config->full,
+				    look, &err);
+		to = from + 1;
+	}
+	if (result < 0)
+		inspect_failed(inspection, from, to, &err);
+	return to;
 }
 
 static void look_at_some(struct inspection *inspection, struct looker *looker,
@@ -72,13 +102,8 @@ static void look_at_some(struct inspection *inspection, struct looker *looker,
 {
 	const struct inspect_config *config = inspection->config;
 
-	for (uint32_t i = from; i < to && !atomic_load(&inspection->over); i++) {
-		struct error err = {0};
-
-		if (looker_run(looker, inspection->source, i, config->full,
-			       &inspection->looks[i], &err) < 0)
-			inspect_failed(inspection, i, &err);
-	}
+	for (uint32_t i = from; i < to && !atomic_load(&inspection->over);)
+		i = look_at_one(inspection, looker, i, to);
 	pthread_mutex_lock(&inspection->lock);
 	inspection->done += to - from;
 	if (config->progress != NULL)
@@ -91,7 +116,7 @@ static void inspect_work(void *arg)
 {
 	struct inspection *inspection = arg;
 	uint32_t count = source_count(inspection->source);
-	struct looker *looker = looker_new();
+	struct looker *looker = looker_new(inspection->kind);
 
 	while (looker != NULL && !atomic_load(&inspection->over)) {
 		uint_fast32_t from = atomic_fetch_add(&inspection->next, SHARE);
@@ -162,27 +187,133 @@ static void count_kinds(const struct look *look, struct inspect *result)
 		result->sampling[header->sampling]++;
 }
 
-enum look_number { LOOK_SIZE, LOOK_WIDTH, LOOK_HEIGHT };
+enum look_number {
+	LOOK_SIZE,
+	LOOK_WIDTH,
+	LOOK_HEIGHT,
+	LOOK_LENGTH_MS,
+	LOOK_RATE,
+	LOOK_CHANNELS,
+	LOOK_FORMAT
+};
 
 static uint64_t look_number(const struct look *look, enum look_number which)
 {
-	return which == LOOK_SIZE    ? look->size
-	       : which == LOOK_WIDTH ? look->header.width
-				     : look->header.height;
+	const struct audio_info *audio = &look->audio;
+
+	switch (which) {
+	case LOOK_SIZE:
+		return look->size;
+	case LOOK_WIDTH:
+		return look->header.width;
+	case LOOK_HEIGHT:
+		return look->header.height;
+	case LOOK_LENGTH_MS:
+		return (audio->frames * 1000 + audio->rate / 2) / audio->rate;
+	case LOOK_RATE:
+		return audio->rate;
+	case LOOK_CHANNELS:
+		return audio->channels;
+	default:
+		return audio->format;
+	}
 }
 
-/* The law of one number of all pictures whose header could be read. */
-static void inspect_law_of(const struct inspect *result, const struct look *looks,
-			   enum look_number which, uint64_t *values,
-			   struct inspect_law *law)
+static bool look_readable(const struct look *look)
+{
+	return look->header.width > 0 || look->audio.rate > 0;
+}
+
+/* One number of all samples whose header could be read. Returns how many these are. */
+static uint32_t inspect_numbers(const struct inspect *result, const struct look *looks,
+				enum look_number which, uint64_t *values)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < result->count; i++)
-		if (which == LOOK_SIZE || looks[i].header.width > 0)
+		if (which == LOOK_SIZE || look_readable(&looks[i]))
 			values[count++] = look_number(&looks[i], which);
+	return count;
+}
+
+static void inspect_law_of(const struct inspect *result, const struct look *looks,
+			   enum look_number which, uint64_t *values,
+			   struct inspect_law *law)
+{
+	uint32_t count = inspect_numbers(result, looks, which, values);
+
 	if (count > 0)
 		find_law(values, count, law);
+}
+
+/* Which values there are. 0 or -ENOMEM. */
+static int inspect_tally(const struct inspect *result, const struct look *looks,
+			 enum look_number which, uint64_t *values,
+			 struct inspect_tallies *tallies)
+{
+	uint32_t count = inspect_numbers(result, looks, which, values);
+	size_t room = 0;
+
+	if (count > 0)
+		qsort(values, count, sizeof(*values), by_value);
+	for (uint32_t i = 0; i < count; i++) {
+		struct inspect_tally *list = tallies->list;
+
+		if (i == 0 || values[i] != values[i - 1]) {
+			list = array_grow(list, &room, tallies->count + 1ul,
+					  sizeof(*list));
+			if (list == NULL)
+				return -ENOMEM;
+			tallies->list = list;
+			list[tallies->count++] = (struct inspect_tally){values[i], 0};
+		}
+		list[tallies->count - 1].count++;
+	}
+	return 0;
+}
+
+static int inspect_audio_of(const struct look *looks, uint64_t *values,
+			    struct inspect *result)
+{
+	struct inspect_audio *audio = &result->audio;
+	int status;
+
+	inspect_law_of(result, looks, LOOK_LENGTH_MS, values, &audio->length_ms);
+	for (uint32_t i = 0; i < result->count; i++) {
+		if (looks[i].audio.rate == 0)
+			continue;
+		result->readable++;
+		audio->seconds +=
+			(double)looks[i].audio.frames / (double)looks[i].audio.rate;
+	}
+	status = inspect_tally(result, looks, LOOK_RATE, values, &audio->rates);
+	if (status == 0)
+		status = inspect_tally(result, looks, LOOK_CHANNELS, values,
+				       &audio->channels);
+	if (status == 0)
+		status = inspect_tally(result, looks, LOOK_FORMAT, values,
+				       &audio->formats);
+	return status;
+}
+
+static void inspect_tokens_of(const struct look *looks, unsigned length,
+			      struct inspect *result)
+{
+	struct inspect_tokens *tokens = &result->tokens;
+
+	for (uint32_t i = 0; i < result->count; i++) {
+		unsigned bits = source_size(result->source, i) * 8 / (length + 1);
+		struct source_place place;
+		char path[PATH_MAX];
+
+		source_place(result->source, i, path, &place);
+		tokens->files += place.offset == 0;
+		tokens->tokens += length + (place.offset == 0);
+		tokens->bits = i == 0 || tokens->bits == bits ? bits : 0;
+		if (looks[i].largest > tokens->largest)
+			tokens->largest = looks[i].largest;
+	}
+	result->bytes = source_facts(result->source)->bytes;
 }
 
 static int sum_up(const struct inspection *inspection, struct inspect *result,
@@ -190,13 +321,13 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 {
 	const struct look *looks = inspection->looks;
 	uint64_t *values = calloc(result->count, sizeof(*values));
+	int status = 0;
 
 	result->per_class = calloc(source_facts(result->source)->classes,
 				   sizeof(*result->per_class));
 	if (values == NULL || result->per_class == NULL) {
-		free(values);
-		return error_set(err, ENOMEM, "no memory to sum up %s",
-				 inspection->config->dataset);
+		status = -ENOMEM;
+		goto out;
 	}
 	for (uint32_t i = 0; i < result->count; i++) {
 		result->bytes += looks[i].size;
@@ -205,10 +336,17 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 			count_kinds(&looks[i], result);
 	}
 	inspect_law_of(result, looks, LOOK_SIZE, values, &result->size);
+	if (result->kind == SAMPLE_AUDIO)
+		status = inspect_audio_of(looks, values, result);
+	else if (result->kind == SAMPLE_TOKENS)
+		inspect_tokens_of(looks, inspection->config->length, result);
 	inspect_law_of(result, looks, LOOK_WIDTH, values, &result->width);
 	inspect_law_of(result, looks, LOOK_HEIGHT, values, &result->height);
+out:
 	free(values);
-	return 0;
+	return status == 0 ? 0
+			   : error_set(err, ENOMEM, "no memory to sum up %s",
+				       inspection->config->dataset);
 }
 
 static int inspect_files(struct inspection *inspection, struct inspect *result,
@@ -233,15 +371,22 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 		struct error *err)
 {
 	struct inspection inspection = {.config = config};
-	struct source_config sources = {.threads = config->threads,
-					.relist = config->relist,
-					.image_feature = config->image_feature,
-					.label_feature = config->label_feature};
+	const struct source_config sources = {
+		.threads = config->threads,
+		.relist = config->relist,
+		.prep = config->prep,
+		.length = config->length,
+		.token_bits = config->token_bits,
+		.image_feature = config->image_feature,
+		.label_feature = config->label_feature,
+	};
 	struct error own = {0};
 	int status;
 
-	*result = (struct inspect){
-		.source = source_open(config->dataset, &sources, &own)};
+	*result = (struct inspect){0};
+	result->source =
+		sample_source_open(config->dataset, &sources, &inspection.kind, &own);
+	result->kind = inspection.kind;
 	if (result->source == NULL) {
 		status = -own.code;
 		goto out;
@@ -265,5 +410,8 @@ void inspect_free(struct inspect *result)
 	source_close(result->source);
 	free(result->per_class);
 	free(result->first);
+	free(result->audio.rates.list);
+	free(result->audio.channels.list);
+	free(result->audio.formats.list);
 	*result = (struct inspect){0};
 }

@@ -1,17 +1,21 @@
-/* look.c - reads the header of a file, or decodes all of it. */
+/* look.c - reads the header of a sample, or decodes all of it. */
 #include "profiler/dataset/look.h"
 #include "loader/base/error.h"
 #include "loader/prep.h"
 #include "loader/source.h"
 #include "profiler/dataset/sample_file.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HEAD = 32768 }; /* bytes that hold the header of almost every picture */
 
 struct looker {
-	struct prep *prep;
+	enum sample_kind kind;
+	struct prep *prep; /* of pictures */
 	struct prep_worker *worker;
 	uint8_t *out; /* prepared, then ignored */
 	struct sample_bytes whole;
@@ -35,12 +39,15 @@ static struct prep *open_prep(void)
 	return prep_open(&config, NULL);
 }
 
-struct looker *looker_new(void)
+struct looker *looker_new(enum sample_kind kind)
 {
 	struct looker *looker = calloc(1, sizeof(*looker));
 
 	if (looker == NULL)
 		return NULL;
+	looker->kind = kind;
+	if (kind != SAMPLE_IMAGE)
+		return looker;
 	looker->prep = open_prep();
 	if (looker->prep != NULL) {
 		looker->worker = prep_worker_new(looker->prep);
@@ -108,6 +115,24 @@ static int check_pixels(struct looker *looker, const struct sample_file *file,
 			looker->out, err);
 }
 
+static int looker_run_audio(struct looker *looker, const struct sample_file *file,
+			    bool full, struct look *look, struct error *err)
+{
+	struct sample_bytes *whole = &looker->whole;
+	struct audio_info info;
+	int result = sample_file_load(file, whole, err);
+
+	if (result == 0) {
+		const struct prep_recording recording = {whole->bytes, whole->size,
+							 full};
+
+		result = prep_recording(&recording, &info, err);
+	}
+	if (result == 0)
+		look->audio = info;
+	return result;
+}
+
 int looker_run(struct looker *looker, const struct source *source, uint32_t sample,
 	       bool full, struct look *look, struct error *err)
 {
@@ -117,12 +142,56 @@ int looker_run(struct looker *looker, const struct source *source, uint32_t samp
 
 	if (result == 0) {
 		look->size = file.size;
+		if (looker->kind == SAMPLE_AUDIO) {
+			result = looker_run_audio(looker, &file, full, look, err);
+			goto out;
+		}
 		result = look_read_header(looker, &file, &header, err);
 	}
 	if (result == 0) {
 		look->header = header;
 		result = check_pixels(looker, &file, full, err);
 	}
+out:
 	sample_file_close(&file);
+	return result;
+}
+
+static uint32_t look_largest(const struct sample_bytes *bytes, size_t width)
+{
+	uint32_t largest = 0;
+
+	for (size_t at = 0; at < bytes->size; at += width) {
+		uint32_t token = 0;
+
+		memcpy(&token, bytes->bytes + at, width);
+		token = le32toh(token);
+		if (token > largest)
+			largest = token;
+	}
+	return largest;
+}
+
+int looker_run_tokens(struct looker *looker, struct look_windows *windows,
+		      struct look *look, struct error *err)
+{
+	uint32_t to = windows->to, window = windows->length + 1;
+	char first[PATH_MAX], path[PATH_MAX];
+	struct source_place place, next;
+	size_t width;
+	int result;
+
+	source_place(windows->source, windows->from, first, &place);
+	look->size = place.size;
+	width = place.size / window;
+	for (windows->to = windows->from + 1; windows->to < to; windows->to++) {
+		source_place(windows->source, windows->to, path, &next);
+		if (next.offset != place.offset + place.size - width)
+			break; /* the first of another file is at 0 */
+		place.size += windows->length * (uint32_t)width;
+	}
+	result = sample_load_place(&place, &looker->whole, err);
+	if (result == 0)
+		look->largest = look_largest(&looker->whole, width);
 	return result;
 }

@@ -1,8 +1,10 @@
-/* look.h - examines one file of a data set: how large, what kind of picture, broken? */
+/* look.h - examines one sample of a data set: how large, of what kind, broken? */
 #ifndef DSA_LOOK_H
 #define DSA_LOOK_H
 
+#include "loader/audio.h"
 #include "profiler/dataset/jpeg_header.h"
+#include "profiler/dataset/sample_kind.h"
 
 struct error;
 struct looker;
@@ -10,11 +12,13 @@ struct source;
 
 struct look {
 	uint64_t size;             /* bytes; 0: could not be opened */
-	struct jpeg_header header; /* width 0: could not be read */
+	struct jpeg_header header; /* of a picture; width 0: could not be read */
+	struct audio_info audio;   /* of a recording; rate 0: could not be read */
+	uint32_t largest;          /* of tokens; 0, too: could not be read */
 };
 
 /* The buffers and decoder of one thread; NULL when memory is short. */
-struct looker *looker_new(void);
+struct looker *looker_new(enum sample_kind kind);
 void looker_free(struct looker *looker);
 
 /*
@@ -23,5 +27,19 @@ void looker_free(struct looker *looker);
  */
 int looker_run(struct looker *looker, const struct source *source, uint32_t sample,
 	       bool full, struct look *look, struct error *err);
+
+/* Samples from..to of a source, and the number of tokens after which a window's follows. */
+struct look_windows {
+	const struct source *source;
+	uint32_t from, to, length;
+};
+
+/*
+ * Looks at those windows of tokens that lie in the first one's file, which are read at
+ * once: sets windows->to behind them, and *look, of the first, is of them all. As
+ * looker_run().
+ */
+int looker_run_tokens(struct looker *looker, struct look_windows *windows,
+		      struct look *look, struct error *err);
 
 #endif

@@ -121,21 +121,22 @@ static void make_count(struct make *make, size_t size)
 	pthread_mutex_unlock(&make->lock);
 }
 
-/* Adds a picture and its class to a shard. */
+/* Adds a sample and its class to a shard. */
 static int make_member(struct make *make, void *state, uint32_t number,
 		       struct archive *shard)
 {
 	char class[DRAW_NAME];
-	struct shard_picture picture = {.number = number, .class = class};
+	struct shard_sample sample = {
+		.number = number, .class = class, .ending = make->draw->ending};
 	int result = -ENOMEM;
 
 	make->draw->name(number % make->config->classes, class);
-	picture.label = make_label(make, class);
-	picture.bytes = make->draw->take(state, number, &picture.size);
-	if (picture.bytes != NULL)
-		result = make->shards->add(shard, &picture);
+	sample.label = make_label(make, class);
+	sample.bytes = make->draw->take(state, number, &sample.size);
+	if (sample.bytes != NULL)
+		result = make->shards->add(shard, &sample);
 	if (result == 0)
-		make_count(make, picture.size);
+		make_count(make, sample.size);
 	return result;
 }
 

@@ -1,13 +1,16 @@
 /* repack.c - fills files with samples in several threads, each file in one. */
 #include "profiler/dataset/repack.h"
+#include "loader/audio.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/thread_pool.h"
+#include "loader/prep.h"
 #include "loader/source.h"
 #include "profiler/dataset/archive/shard_form.h"
 #include "profiler/dataset/new_folder.h"
 #include "profiler/dataset/sample_file.h"
+#include "profiler/dataset/sample_kind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,18 +54,70 @@ static bool repack_over(const struct repack *repack)
 	return atomic_load(&repack->failed) || (stop != NULL && atomic_load(stop));
 }
 
-static void repack_path(const struct repack *repack, uint32_t file, char path[PATH_LEN])
+/* What a recording is called as a file, by how it begins; NULL: not known. */
+static const char *repack_recording(const struct sample_bytes *bytes)
+{
+	static const struct {
+		const char *ending, *begins;
+	} kinds[] = {{"wav", "RIFF"},
+		     {"wav", "RIFX"},
+		     {"wav", "RF64"},
+		     {"flac", "fLaC"},
+		     {"ogg", "OggS"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (bytes->size > 4 && memcmp(bytes->bytes, kinds[i].begins, 4) == 0)
+			return kinds[i].ending;
+	return NULL;
+}
+
+static void repack_path(const struct repack *repack, uint32_t file, const char *ending,
+			char path[PATH_LEN])
 {
 	const struct source *source = repack->source;
 
 	if (repack->config->form != NULL)
 		shard_form_path(repack->config->form, file, path);
 	else
-		snprintf(path, PATH_LEN, "%s/%06u.jpg",
-			 source_class(source, source_label(source, file)), file);
+		snprintf(path, PATH_LEN, "%s/%06u.%s",
+			 source_class(source, source_label(source, file)), file,
+			 ending);
+}
+
+/* A file that an earlier call made. */
+static bool repack_there(const struct repack *repack, uint32_t file,
+			 struct stat *status)
+{
+	static const char *const endings[] = {"jpg", "wav", "flac", "ogg"};
+	char path[PATH_LEN];
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		repack_path(repack, file, endings[i], path);
+		if (fstatat(repack->folder.fd, path, status, 0) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* ---- one file ---- */
+
+/* Pictures are taken as they are, recordings if their header can be read. */
+static int repack_check(const struct repack *repack, const struct sample_bytes *bytes,
+			const char **ending, struct error *err)
+{
+	const struct prep_recording recording = {.bytes = bytes->bytes,
+						 .size = bytes->size};
+	struct audio_info info;
+
+	*ending = repack->result.audio ? repack_recording(bytes) : "jpg";
+	if (bytes->size == 0)
+		return error_set(err, EBADMSG, "is empty");
+	if (!repack->result.audio)
+		return 0;
+	if (*ending == NULL)
+		return error_set(err, EBADMSG, "is no wav, flac or ogg");
+	return prep_recording(&recording, &info, err);
+}
 
 /* A sample that can't be read is left out, unless those after it can't be either. */
 static int repack_broken(struct repack *repack, uint32_t sample, struct error *why)
@@ -82,21 +137,23 @@ static int repack_broken(struct repack *repack, uint32_t sample, struct error *w
 }
 
 static int repack_add(struct repack *repack, uint32_t sample,
-		      const struct sample_bytes *bytes, struct archive *archive)
+		      const struct sample_bytes *bytes, const char *ending,
+		      struct archive *archive)
 {
 	const struct shard_form *form = repack->config->form;
 	uint32_t label = source_label(repack->source, sample);
-	const struct shard_picture picture = {
+	const struct shard_sample added = {
 		.number = sample,
 		.label = label,
 		.class = source_class(repack->source, label),
+		.ending = ending,
 		.bytes = bytes->bytes,
 		.size = bytes->size,
 	};
 	uint8_t *room;
 
 	if (form != NULL)
-		return form->add(archive, &picture);
+		return form->add(archive, &added);
 	room = archive_more(archive, bytes->size);
 	if (room == NULL)
 		return -ENOMEM;
@@ -104,22 +161,23 @@ static int repack_add(struct repack *repack, uint32_t sample,
 	return 0;
 }
 
-/* The samples of a file; *read: so many of them could be read. */
+/* The samples of a file. *ending: of the last one that could be read; NULL: none. */
 static int repack_fill(struct repack *repack, uint32_t file, struct sample_bytes *bytes,
-		       struct archive *archive, uint32_t *read)
+		       struct archive *archive, const char **ending)
 {
 	for (uint32_t i = repack->first[file]; i < repack->first[file + 1]; i++) {
 		struct error err = {0};
+		const char *own;
 		int result;
 
 		if (repack_over(repack))
 			return -ECANCELED;
 		result = sample_load(repack->source, i, bytes, &err);
-		if (result == 0 && bytes->size == 0)
-			result = error_set(&err, EBADMSG, "is empty");
+		if (result == 0)
+			result = repack_check(repack, bytes, &own, &err);
 		if (result == 0) {
-			result = repack_add(repack, i, bytes, archive);
-			++*read;
+			result = repack_add(repack, i, bytes, own, archive);
+			*ending = own;
 		} else if (result != -ENOMEM) {
 			result = repack_broken(repack, i, &err);
 		}
@@ -148,19 +206,20 @@ static int repack_file(struct repack *repack, uint32_t file, struct sample_bytes
 {
 	struct archive archive = {0};
 	struct stat status;
+	const char *ending = NULL;
 	char path[PATH_LEN];
-	uint32_t read = 0;
 	int result;
 
-	repack_path(repack, file, path);
-	if (fstatat(repack->folder.fd, path, &status, 0) == 0) {
+	if (repack_there(repack, file, &status)) {
 		repack_count(repack, file, (size_t)status.st_size, true);
 		return 0;
 	}
-	result = repack_fill(repack, file, bytes, &archive, &read);
-	if (result == 0 && read > 0)
+	result = repack_fill(repack, file, bytes, &archive, &ending);
+	if (result == 0 && ending != NULL) {
+		repack_path(repack, file, ending, path);
 		result = new_folder_put_proven(&repack->folder, path, archive.bytes,
 					       archive.size);
+	}
 	if (result == 0)
 		repack_count(repack, file, archive.size, false);
 	free(archive.bytes);
@@ -312,7 +371,7 @@ static int repack_work_together(struct repack *repack, struct error *err)
 		return error_set(err, repack->error.code, "%s", repack->error.message);
 	if (result->converted < result->samples)
 		return error_set(err, ECANCELED,
-				 "stopped after %u of %u pictures; the same command "
+				 "stopped after %u of %u samples; the same command "
 				 "goes on from there",
 				 result->converted, result->samples);
 	if (unlinkat(repack->folder.fd, PLAN, 0) < 0 || syncfs(repack->folder.fd) < 0)
@@ -325,9 +384,12 @@ int repack_run(const struct repack_config *config, struct convert_result *result
 	       struct error *err)
 {
 	const struct source_config indexing = {.threads = config->threads,
+					       .prep = config->prep,
+					       .length = 1,
 					       .image_feature = config->image_feature,
 					       .label_feature = config->label_feature};
-	struct source *source = source_open(config->from, &indexing, err);
+	enum sample_kind kind;
+	struct source *source = sample_source_open(config->from, &indexing, &kind, err);
 	struct repack repack = {.config = config,
 				.source = source,
 				.folder.fd = -1,
@@ -340,9 +402,14 @@ int repack_run(const struct repack_config *config, struct convert_result *result
 		return err != NULL && err->code != 0 ? -err->code : -EIO;
 	repack.result.samples = source_count(source);
 	repack.result.bytes_before = source_facts(source)->bytes;
+	repack.result.audio = kind == SAMPLE_AUDIO;
 	status = repack_plan(&repack);
 	if (status < 0)
 		error_sys(err, -status, "cannot convert the data set");
+	if (kind == SAMPLE_TOKENS)
+		status = error_set(err, ENOTSUP,
+				   "tokens stay as they are: files of 16 or 32 bits "
+				   "have no other form");
 	if (status == 0)
 		status = repack_open(&repack, err);
 	if (status == 0)

@@ -1,6 +1,6 @@
 /*
- * repack.h - a copy of any data set of pictures in another form: a folder per class, or
- * shards.
+ * repack.h - a copy of any data set of pictures or recordings in another form: a folder per
+ * class, or shards.
  *
  *	TO/bricks/000007.jpg	or	TO/shard-000000.tar	or	TO/shard-000000.tfrecord
  *
@@ -21,6 +21,7 @@ struct shard_form;
 struct repack_config {
 	const char *from; /* as source.h reads data sets */
 	const char *to;   /* is made, is empty, or was begun by the same call */
+	const char *prep; /* "image" or "audio"; NULL: what the data set has */
 	const char *image_feature,
 		*label_feature;        /* as struct source_config has them */
 	const struct shard_form *form; /* NULL: a folder per class */
@@ -35,8 +36,8 @@ struct repack_config {
 
 /*
  * 0 and *result, which convert_result_free() ends: `resized` counts the samples that were
- * there already, and those that can't be read are left out, counted and named; or -errno:
- * -ENOTEMPTY when there is something else in `to`, -ECANCELED when stopped. What was made
+ * there already, and those that can't be read are left out, counted and named, as are
+ * recordings whose header can't be; or -errno: -ENOTSUP of tokens, -ENOTEMPTY when there is something else in `to`, -ECANCELED when stopped. What was made
  * stays.
  */
 int repack_run(const struct repack_config *config, struct convert_result *result,

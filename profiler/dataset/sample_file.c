@@ -106,24 +106,30 @@ static int sample_file_unseal(const struct source *source, uint32_t sample,
 	return 0;
 }
 
+static int sample_file_open_place(const struct source_place *place,
+				  struct sample_bytes *room, struct sample_file *file,
+				  struct error *err)
+{
+	*file = (struct sample_file){.fd = -1};
+	if (place->object != NULL)
+		return sample_file_ask(place, room, file, err);
+	if (place->memory == NULL)
+		return sample_file_open_path(place, file, err);
+	file->memory = place->memory;
+	file->size = place->size;
+	return 0;
+}
+
 int sample_file_open(const struct source *source, uint32_t sample,
 		     struct sample_bytes *room, struct sample_file *file,
 		     struct error *err)
 {
 	struct source_place place;
 	char path[PATH_MAX];
-	int result = 0;
+	int result;
 
-	*file = (struct sample_file){.fd = -1};
 	source_place(source, sample, path, &place);
-	if (place.object != NULL) {
-		result = sample_file_ask(&place, room, file, err);
-	} else if (place.memory == NULL) {
-		result = sample_file_open_path(&place, file, err);
-	} else {
-		file->memory = place.memory;
-		file->size = place.size;
-	}
+	result = sample_file_open_place(&place, room, file, err);
 	if (result < 0 || !source_sealed(source))
 		return result;
 	return sample_file_unseal(source, sample, room, file, err);
@@ -198,4 +204,16 @@ bool sample_file_is_lost(const struct source *source, uint32_t sample,
 	error_within(err, -err->code, "%s",
 		     source_name(source, sample, name, sizeof(name)));
 	return true;
+}
+
+int sample_load_place(const struct source_place *place, struct sample_bytes *into,
+		      struct error *err)
+{
+	struct sample_file file;
+	int result = sample_file_open_place(place, into, &file, err);
+
+	if (result == 0)
+		result = sample_file_load(&file, into, err);
+	sample_file_close(&file);
+	return result;
 }

@@ -9,6 +9,7 @@
 struct error;
 struct net;
 struct source;
+struct source_place;
 
 /* Room that grows and is used again; begin with zeros. */
 struct sample_bytes {
@@ -51,5 +52,9 @@ int sample_load(const struct source *source, uint32_t sample, struct sample_byte
  * refuses whoever asks. Then *err names the sample. */
 bool sample_file_is_lost(const struct source *source, uint32_t sample,
 			 struct error *err);
+
+/* All that lies at a place. */
+int sample_load_place(const struct source_place *place, struct sample_bytes *into,
+		      struct error *err);
 
 #endif

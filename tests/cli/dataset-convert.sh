@@ -42,6 +42,22 @@ diff -r whole again && echo "the same"
 again || echo "status $?"
 echo "a second time:"
 dsa dataset convert --resize 64 set small || echo "status $?"
+echo "recordings:"
+dsa dataset make --format audio --count 12 --classes 2 --size-mean 16K speech >made
+echo hello >speech/tone-0110hz/no.wav
+dsa dataset convert --format tar --shard-size 100K speech songs | sed 's/, [0-9.]* MB.*//'
+tar tf songs/shard-000000.tar | head -4
+dsa dataset convert --format tfrecord --shard-size 100K --prep audio songs sung |
+	sed 's/, [0-9.]* MB.*//'
+dsa dataset inspect sung | grep -e ^sung -e ^rate -e ^format -e ^classes -e ^records
+dsa dataset convert --format tree --label-feature class sung heard | sed 's/, [0-9.]* MB.*//'
+rm speech/tone-0110hz/no.wav
+for class in tone-0110hz tone-0113hz; do
+	cat "speech/$class"/*.wav >one
+	cat "heard/$class"/*.wav | cmp - one && echo "the same $class"
+done
+dsa dataset make --format tokens --count 2 --size-mean 4K text >made
+dsa dataset convert --format tar text other || echo "status $?"
 echo "refused:"
 dsa dataset convert set other 2>&1 | head -1
 dsa dataset convert --resize 64 set 2>&1 | head -1

@@ -27,5 +27,5 @@ made --format audio --threads 1 --json other | grep -v -e '"bytes' -e _
 diff -r speech other && ls speech/tone-0110hz
 made --format tokens --classes 2 text | sed 's/,.*//'
 made --format tokens --classes 2 --token-bits 32 --json wide | grep -e bits -e files.: -e format
-ls text/topic-01 wide | head -3
+find text wide -name '*.u*' | sort | sed -n '1p; $p'
 dsa dataset make --format tokens --token-bits 8 narrow 2>&1 | head -1

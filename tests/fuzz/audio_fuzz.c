@@ -1,5 +1,6 @@
 /* audio_fuzz.c - a recording may hold anything: a crop of it is made, or it is refused in
- * one line, with little memory. The first byte: bit 0 of it asks for log-mel. */
+ * one line, with little memory. The first byte: bit 0 of it asks for log-mel, bit 1 for a look
+ * at all of it. */
 #include "loader/audio.h"
 #include "loader/base/error.h"
 
@@ -25,8 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum { COUNT = 2000, RATE = 16000 };
 	static float out[AUDIO_MELS * COUNT] = {0};
 	struct audio_config config = {.count = COUNT, .rate = RATE};
+	struct audio_info info = {0};
 	struct audio_call call;
 	struct error err = {0};
+	char format[AUDIO_FORMAT];
 	void *state;
 
 	if (size == 0)
@@ -40,5 +43,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    (err.message[0] == '\0' || strchr(err.message, '\n') != NULL))
 		abort();
 	dsa_audio.close(state);
+	err = (struct error){0};
+	if (dsa_audio.look(&call, (data[0] & 2) != 0, &info, &err) < 0 &&
+	    (err.message[0] == '\0' || strchr(err.message, '\n') != NULL))
+		abort();
+	dsa_audio.format(info.format, format);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { FEATURES = 4, HEAD = 12, TAIL = 4 };
@@ -90,14 +91,22 @@ static void record_put_checksum(uint8_t *to, const uint8_t *bytes, size_t size)
 	memcpy(to, &sum, sizeof(sum));
 }
 
-int record_archive_add(struct archive *archive, const void *bytes, size_t size,
-		       uint32_t label, const char *class)
+int record_archive_add(struct archive *archive, const struct record_sample *sample)
 {
+	bool picture = strcmp(sample->ending, "jpg") == 0;
+	const char *format = picture ? "jpeg" : sample->ending;
 	const struct record_feature features[FEATURES] = {
-		{.name = "image/class/label", .number = label},
-		{.name = "image/class/text", .bytes = class, .size = strlen(class)},
-		{.name = "image/encoded", .bytes = bytes, .size = size},
-		{.name = "image/format", .bytes = "jpeg", .size = 4},
+		{.name = picture ? "image/class/label" : "label",
+		 .number = sample->label},
+		{.name = picture ? "image/class/text" : "class",
+		 .bytes = sample->class,
+		 .size = strlen(sample->class)},
+		{.name = picture ? "image/encoded" : "audio/encoded",
+		 .bytes = sample->bytes,
+		 .size = sample->size},
+		{.name = picture ? "image/format" : "audio/format",
+		 .bytes = format,
+		 .size = strlen(format)},
 	};
 	size_t map = 0, whole;
 	uint64_t length;

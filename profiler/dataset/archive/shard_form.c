@@ -12,24 +12,30 @@ void shard_form_path(const struct shard_form *form, uint32_t file,
 	snprintf(path, SHARD_PATH, "shard-%06u%s", file, form->ending);
 }
 
-static int shard_tar_add(struct archive *archive, const struct shard_picture *picture)
+static int shard_tar_add(struct archive *archive, const struct shard_sample *sample)
 {
 	char name[TAR_ARCHIVE_NAME];
 	int result;
 
-	snprintf(name, sizeof(name), "%06u.jpg", picture->number);
-	result = tar_archive_add(archive, name, picture->bytes, picture->size);
+	snprintf(name, sizeof(name), "%06u.%s", sample->number, sample->ending);
+	result = tar_archive_add(archive, name, sample->bytes, sample->size);
 	if (result < 0)
 		return result;
-	snprintf(name, sizeof(name), "%06u.txt", picture->number);
-	return tar_archive_add(archive, name, picture->class, strlen(picture->class));
+	snprintf(name, sizeof(name), "%06u.txt", sample->number);
+	return tar_archive_add(archive, name, sample->class, strlen(sample->class));
 }
 
-static int shard_record_add(struct archive *archive,
-			    const struct shard_picture *picture)
+static int shard_record_add(struct archive *archive, const struct shard_sample *sample)
 {
-	return record_archive_add(archive, picture->bytes, picture->size,
-				  picture->label, picture->class);
+	const struct record_sample record = {
+		.bytes = sample->bytes,
+		.size = sample->size,
+		.label = sample->label,
+		.class = sample->class,
+		.ending = sample->ending,
+	};
+
+	return record_archive_add(archive, &record);
 }
 
 static int shard_record_end(struct archive *archive)

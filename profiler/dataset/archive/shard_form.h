@@ -1,5 +1,5 @@
 /* shard_form.h - the kinds of shards that are made: what a file of them is called, and how
- * a picture and its class stand in it. */
+ * a sample and its class stand in it. */
 #ifndef DSA_SHARD_FORM_H
 #define DSA_SHARD_FORM_H
 
@@ -7,11 +7,11 @@
 
 enum { SHARD_PATH = 32 }; /* bytes of the longest name of a file, and its end */
 
-#define SHARD_LARGEST 1e9 /* bytes of pictures in a shard */
+#define SHARD_LARGEST 1e9 /* bytes of samples in a shard */
 
-struct shard_picture {
-	uint32_t number, label; /* number: of the picture in the data set */
-	const char *class;
+struct shard_sample {
+	uint32_t number, label;     /* number: of the sample in the data set */
+	const char *class, *ending; /* ending: of its name as a file, "jpg" */
 	const void *bytes;
 	size_t size;
 };
@@ -20,7 +20,7 @@ struct shard_form {
 	const char *ending; /* ".tar" */
 
 	/* 0; -ENOMEM; or -ENAMETOOLONG. */
-	int (*add)(struct archive *archive, const struct shard_picture *picture);
+	int (*add)(struct archive *archive, const struct shard_sample *sample);
 	/* After the last one: 0 or -ENOMEM. */
 	int (*end)(struct archive *archive);
 };

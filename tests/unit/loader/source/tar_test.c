@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 static struct tar_bytes tar;
-static const struct source_config config = {.threads = 4, .index_dir = ""};
+static struct source_config config = {.threads = 4, .index_dir = ""};
 
 static int tar_setup(void **state)
 {
@@ -204,7 +204,7 @@ static void long_names_are_read(void **state)
 	long_names(name, true);
 	/* the first two have one key, and that is one picture too many */
 	snprintf(expected, sizeof(expected),
-		 "the shard 'x.tar': '...%s' is a second picture with the same key",
+		 "the shard 'x.tar': '...%s' is a second sample with the same key",
 		 name + strlen(name) - 116);
 	assert_refused("x.tar", EINVAL, expected);
 	long_names(name, false);
@@ -300,25 +300,34 @@ static void labels_must_fit_together(void **state)
 	assert_broken(EINVAL, "'1.json' is no JSON");
 	pair("1", "one", "0");
 	tar_bytes_text(&tar, '0', "1.jpeg", "again");
-	assert_broken(EINVAL, "'1.jpeg' is a second picture with the same key");
+	assert_broken(EINVAL, "'1.jpeg' is a second sample with the same key");
 	tar_bytes_text(&tar, '0', "1.png", "one");
 	tar_bytes_write(&tar, "x.tar");
 	assert_refused("x.tar", ENODATA,
 		       "no samples in 'x.tar' (1 others): it needs members such as "
-		       "7.jpg with 7.cls, 7.json or 7.txt");
+		       "7.jpg, or of recordings 7.wav, with 7.cls, 7.json or 7.txt");
 }
 
-static void other_preps_are_refused(void **state)
+/* The same archive has other samples then, also of an index that is kept. */
+static void recordings_are_what_audio_asks_for(void **state)
 {
-	const struct source_config audio = {.index_dir = "", .prep = "audio"};
-	struct error err = {0};
-
 	(void)state;
-	pair("1", "one", "0");
+	pair("1", "picture", "0");
+	tar_bytes_text(&tar, '0', "2.wav", "sound");
+	tar_bytes_text(&tar, '0', "2.cls", "3");
+	tar_bytes_text(&tar, '0', "3.jpg", "cover");
+	tar_bytes_text(&tar, '0', "3.FLAC", "song");
+	tar_bytes_text(&tar, '0', "3.cls", "4");
 	tar_bytes_write(&tar, "x.tar");
-	assert_null(source_open("x.tar", &audio, &err));
-	assert_string_equal(err.message, "tar shards hold pictures: name a folder or "
-					 "file for prep=audio");
+	config.prep = "audio";
+	config.index_dir = "kept";
+	for (int i = 0; i < 2; i++)
+		assert_string_equal(listing("x.tar"),
+				    "x.tar/2.wav 3 sound|x.tar/3.FLAC 4 song|");
+	config.prep = NULL;
+	assert_string_equal(listing("x.tar"),
+			    "x.tar/1.jpg 0 picture|x.tar/3.jpg 4 cover|");
+	config.index_dir = "";
 }
 
 static void a_compressed_archive_is_refused(void **state)
@@ -395,7 +404,7 @@ int main(int argc, char **argv)
 		TEST(hostile_names_are_only_names),
 		TEST(what_is_no_tar_is_refused),
 		TEST(labels_must_fit_together),
-		TEST(other_preps_are_refused),
+		TEST(recordings_are_what_audio_asks_for),
 		TEST(a_compressed_archive_is_refused),
 		TEST(the_index_of_shards_is_kept),
 		TEST(no_memory_is_said),

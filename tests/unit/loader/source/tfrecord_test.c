@@ -34,9 +34,10 @@ static int tfrecord_teardown(void **state)
 
 static void add(const char *picture, uint32_t label, const char *class)
 {
-	assert_int_equal(
-		record_archive_add(&archive, picture, strlen(picture), label, class),
-		0);
+	const struct record_sample sample = {picture, strlen(picture), label, class,
+					     "jpg"};
+
+	assert_int_equal(record_archive_add(&archive, &sample), 0);
 }
 
 /* Writes what was added, and begins anew. */
@@ -213,7 +214,7 @@ static void what_is_no_tfrecord_is_refused(void **state)
 	write_to("x.tfrecord");
 	assert_refused("x.tfrecord", ENODATA,
 		       "no samples in 'x.tfrecord' (0 others): it needs records with a "
-		       "picture (DSA_LOADER=image_feature=NAME)");
+		       "picture or recording (DSA_LOADER=image_feature=NAME)");
 }
 
 static void a_picture_must_be_found(void **state)
@@ -235,7 +236,10 @@ static void a_picture_must_be_found(void **state)
 	assert_null(source_open("x.tfrecord", &audio, &err));
 	assert_string_equal(
 		err.message,
-		"records hold pictures: name a folder or file for prep=audio");
+		"the shard 'x.tfrecord': which feature of its records is "
+		"the recording (DSA_LOADER=image_feature=NAME)? The first one "
+		"has image/class/label, image/class/text, image/encoded, "
+		"image/format");
 }
 
 static void no_memory_is_said(void **state)

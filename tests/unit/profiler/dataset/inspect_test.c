@@ -251,6 +251,37 @@ static void what_is_not_there_is_said_in_a_line(void **state)
 	assert_non_null(strstr(err.message, "'none'"));
 }
 
+static void tokens_are_all_looked_at(void **state)
+{
+	struct inspect_config config = {
+		.dataset = "set", .threads = 2, .length = 4, .prep = "tokens"};
+	uint16_t narrow[700] = {0};
+	uint32_t wide[9] = {0};
+	struct inspect result;
+	struct error err = {0};
+
+	(void)state;
+	narrow[696] = 60000; /* of the last window */
+	narrow[699] = 65535; /* of none */
+	write_file("set/a/1.u16", narrow, sizeof(narrow));
+	assert_int_equal(inspect_run(&config, &result, &err), 0);
+	assert_int_equal(result.count, 174);
+	assert_int_equal(result.tokens.tokens, 697);
+	assert_int_equal(result.tokens.bits, 16);
+	assert_int_equal(result.tokens.files, 1);
+	assert_int_equal(result.tokens.largest, 60000);
+	inspect_free(&result);
+	wide[0] = 70000;
+	write_file("set/b/2.u32", wide, sizeof(wide));
+	assert_int_equal(inspect_run(&config, &result, &err), 0);
+	assert_int_equal(result.count, 176);
+	assert_int_equal(result.per_class[1], 2);
+	assert_int_equal(result.tokens.bits, 0);
+	assert_int_equal(result.tokens.files, 2);
+	assert_int_equal(result.tokens.largest, 70000);
+	inspect_free(&result);
+}
+
 static void inspect_says_so_when_memory_runs_out(void **state)
 {
 	const struct picture picture = {.width = 16, .height = 16};
@@ -320,6 +351,7 @@ int main(int argc, char **argv)
 		TEST(headers_that_the_loader_accepts_are_accepted),
 		TEST(a_file_beyond_what_the_loader_reads_is_not_read),
 		TEST(what_is_not_there_is_said_in_a_line),
+		TEST(tokens_are_all_looked_at),
 		TEST(inspect_says_so_when_memory_runs_out),
 		cmocka_unit_test(a_header_that_is_cut_anywhere_wants_more),
 	};
