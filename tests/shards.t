@@ -82,8 +82,10 @@ def epoch(dataset, **more):
     import dsa
 
     seen = hashlib.sha256()
-    with dsa.Loader(dataset, batch=16, size=32, seed=7, epochs=2, workers=2, in_order=True,
-                    type="uint8", arrays="numpy", **more) as loader:
+    how = {"size": 32, "type": "uint8", **more}
+    how = {name: value for name, value in how.items() if value is not None}
+    with dsa.Loader(dataset, batch=16, seed=7, epochs=2, workers=2, in_order=True,
+                    arrays="numpy", **how) as loader:
         for _ in range(2):
             for data, labels in loader:
                 seen.update(data.tobytes() + labels.tobytes())
@@ -129,6 +131,55 @@ def test_measured(tap, scratch):
         result = json.load(file)
     tap.ok(done.returncode == 0 and '"tar"' in json.dumps(result),
            "shards are measured as folders are", done.stderr)
+
+
+def test_audio(tap, scratch):
+    """Recordings in shards, as folders have them; their bytes come from anywhere."""
+    scratch.run(DSA, "dataset", "make", "--format", "audio", "--count", 24, "--size-mean", "8K",
+                "--classes", 3, "speech")
+    for form in ("tar", "tfrecord"):
+        scratch.run(DSA, "dataset", "convert", "--format", form, "--shard-size", "60K", "speech",
+                    f"speech-{form}")
+    how = {"prep": "audio", "seconds": .1, "rate": 8000, "size": None, "type": None}
+    folder = epoch(scratch.at("speech"), **how)
+    for form, fetch in (("tar", "pread"), ("tar", "uring-direct"), ("tfrecord", "uring")):
+        tap.ok(epoch(scratch.at(f"speech-{form}"), fetch=fetch, **how) == folder,
+               f"recordings in {form}, read by {fetch}, give the batches of the folder")
+    with S3Server(scratch, scratch.at("speech-tar")) as server:
+        os.environ["AWS_ENDPOINT_URL_S3"] = server.url
+        tap.ok(epoch("s3://bucket/", **how) == folder, "so do those in a bucket")
+
+
+def test_tokens(tap, scratch):
+    """Ranges of objects are windows, as those of files are."""
+    scratch.run(DSA, "dataset", "make", "--format", "tokens", "--count", 6, "--size-mean", "8K",
+                "--classes", 2, "text")
+    text = scratch.at("text")
+    how = {"prep": "tokens", "length": 63, "size": None, "type": "int32"}
+    windows = sum((os.path.getsize(os.path.join(folder, name)) // 2 - 1) // 63
+                  for folder, _, names in os.walk(text) for name in names)
+    os.link(os.path.join(text, "topic-00/000000.u16"), os.path.join(text, "one.u16"))
+    one = epoch(os.path.join(text, "one.u16"), **how)
+    os.unlink(os.path.join(text, "one.u16"))
+    folder = epoch(text, **how)
+    with S3Server(scratch, text) as server:
+        os.environ["AWS_ENDPOINT_URL_S3"] = server.url
+        tap.ok(epoch("s3://bucket/", **how) == folder,
+               "windows of objects in a bucket are those of the folder")
+        tap.ok(len(server.log()) == 1 + 2 * windows, "by one request each, and one listing",
+               len(server.log()), windows)
+        how["cache_dir"], how["cache_size"] = scratch.at("token-cache"), "50M"
+        first = epoch("s3://bucket/", **how)
+        before = len(server.log())
+        tap.ok(epoch("s3://bucket/", **how) == first == folder and
+               len(server.log()) == before + 1, "a cache on disk has them then")
+        del how["cache_dir"], how["cache_size"]
+        os.rename(os.path.join(text, "topic-00/000000.u16"), os.path.join(text, "one.u16"))
+        tap.ok(epoch("s3://bucket/one.u16", **how) == one, "so are those of one object")
+        with open(os.path.join(text, "list.txt"), "w", encoding="ascii") as file:
+            file.write("topic-01/000001.u16 b\ntopic-00/000002.u16 a\n")
+        tap.ok(epoch(os.path.join(text, "list.txt"), **how) ==
+               epoch(server.url + "/bucket/list.txt", **how), "and of a list on a web server")
 
 
 def members_of(server):
@@ -285,6 +336,8 @@ def main():
         test_measured(tap, scratch)
         test_bucket(tap, scratch, epoch(scratch.at("images")))
         test_records(tap, scratch, epoch(scratch.at("images")))
+        test_audio(tap, scratch)
+        test_tokens(tap, scratch)
         test_large(tap, scratch)
         test_broken(tap, scratch)
         test_refused(tap, scratch)

@@ -34,9 +34,9 @@
 /* The first that claims a data set opens it. */
 #define SOURCES(X) \
 	X(synthetic) \
+	X(tokens) \
 	X(bucket) \
 	X(web) \
-	X(tokens) \
 	X(tar) \
 	X(tfrecord) \
 	X(tree) \

@@ -12,6 +12,7 @@
 #include "loader/base/limits.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/objects_shards.h"
 #include "loader/source/shard_kinds.h"
 
@@ -28,6 +29,7 @@ enum {
 	EMPTY_PAGES = 1000, /* in a row */
 	MOST_KEYS = 50000000,
 	MOST_PAGES = 4 * (MOST_KEYS / PAGE), /* servers may fill them in part */
+	BUCKET_NAME = NAME_SHOWN * 3,
 };
 
 static const char scheme[] = "s3://";
@@ -145,6 +147,11 @@ static bool bucket_is_sample(const void *kind, const char *name)
 	return file_kind_has(kind, name);
 }
 
+static bool bucket_is_only(const void *wanted, const char *name)
+{
+	return strcmp(wanted, name) == 0;
+}
+
 static bool bucket_is_shard(const void *none, const char *name)
 {
 	(void)none;
@@ -164,11 +171,12 @@ static int bucket_list(struct objects *objects, const struct source_config *conf
 		       struct error *err)
 {
 	const struct file_kind *kind = file_kind_of(config->prep);
+	bool one = objects->shards != NULL && file_kind_has(kind, objects->shards);
 	struct bucket_keys keys = {
 		.files = {.prefix = objects->prefix,
 			  .most = MOST_KEYS,
-			  .is_sample = bucket_is_sample,
-			  .context = kind},
+			  .is_sample = one ? bucket_is_only : bucket_is_sample,
+			  .context = one ? (const void *)objects->shards : kind},
 		.shards = {.prefix = objects->prefix,
 			   .most = MOST_KEYS,
 			   .is_sample = bucket_is_shard},
@@ -176,7 +184,7 @@ static int bucket_list(struct objects *objects, const struct source_config *conf
 	int result = bucket_pages(objects, &keys, err);
 
 	if (result == 0)
-		result = bucket_has_shards(objects, &keys)
+		result = !one && bucket_has_shards(objects, &keys)
 				 ? objects_shards_of_keys(objects, &keys.shards, config,
 							  err)
 				 : objects_of_keys(&keys.files, kind, &objects->index,
@@ -208,19 +216,26 @@ static bool bucket_claims(const char *dataset, const struct stat *status,
 	return strncmp(dataset, scheme, sizeof(scheme) - 1) == 0;
 }
 
+/* A name that says of itself what it is: shards, or a file of tokens. */
+static bool bucket_is_object(const char *name, const struct file_kind *kind)
+{
+	return shard_kind_of(name) != NULL ||
+	       (kind == file_kind_of("tokens") && file_kind_has(kind, name));
+}
+
 /* "bucket/a/b", "bucket/a/b/": the bucket's name and "a/b/"; "bucket/a/b.tar": "a/" and
  * "b.tar". The prefix is NULL without memory. */
-static void bucket_split(const char *place, char *bucket, size_t size,
+static void bucket_split(const char *place, char *bucket, const struct file_kind *kind,
 			 struct objects_where *where)
 {
 	size_t length = strcspn(place, "/");
 	const char *prefix = place + length + strspn(place + length, "/");
 	const char *slash = strrchr(prefix, '/');
 	const char *leaf = slash != NULL ? slash + 1 : prefix;
-	bool shards = shard_kind_of(leaf) != NULL;
+	bool shards = bucket_is_object(leaf, kind);
 	bool whole = *leaf == '\0' || shards;
 
-	snprintf(bucket, size, "%.*s", (int)length, place);
+	snprintf(bucket, BUCKET_NAME, "%.*s", (int)length, place);
 	if (asprintf(&where->prefix, "%.*s%s",
 		     (int)(shards ? (size_t)(leaf - prefix) : strlen(prefix)), prefix,
 		     whole ? "" : "/") < 0)
@@ -236,10 +251,11 @@ static void bucket_split(const char *place, char *bucket, size_t size,
 
 static void bucket_spell(const char *dataset, char *name, size_t size)
 {
-	char bucket[NAME_SHOWN * 3];
+	char bucket[BUCKET_NAME];
 	struct objects_where where = {0};
 
-	bucket_split(dataset + sizeof(scheme) - 1, bucket, sizeof(bucket), &where);
+	bucket_split(dataset + sizeof(scheme) - 1, bucket, file_kind_of("tokens"),
+		     &where);
 	snprintf(name, size, "%s%s/%s%s", scheme, bucket,
 		 where.prefix != NULL ? where.prefix : "",
 		 where.shards != NULL ? where.shards : "");
@@ -251,10 +267,11 @@ static void *bucket_open(const char *dataset, const struct source_config *config
 			 struct source_facts *facts, struct error *err)
 {
 	static const struct objects_how how = {bucket_list, bucket_check};
-	char bucket[NAME_SHOWN * 3];
+	char bucket[BUCKET_NAME];
 	struct objects_where where = {0};
 
-	bucket_split(dataset + sizeof(scheme) - 1, bucket, sizeof(bucket), &where);
+	bucket_split(dataset + sizeof(scheme) - 1, bucket, file_kind_of(config->prep),
+		     &where);
 	where.remote = net_remote_bucket(bucket, err);
 	if (where.remote != NULL)
 		return objects_open(dataset, &where, &how, config, facts, err);
@@ -263,9 +280,8 @@ static void *bucket_open(const char *dataset, const struct source_config *config
 	return NULL;
 }
 
-const struct source_variant source_bucket = {
-	.kind = "bucket",
-	.claims = bucket_claims,
-	.spell = bucket_spell,
-	.open = bucket_open,
-	OBJECTS};
+const struct source_variant source_bucket = {.kind = "bucket",
+					     .claims = bucket_claims,
+					     .spell = bucket_spell,
+					     .open = bucket_open,
+					     OBJECTS};

@@ -155,10 +155,7 @@ void *objects_open(const char *dataset, const struct objects_where *where,
 	objects->prefix = where->prefix;
 	objects->shards = where->shards;
 	name_escape(dataset, objects->shown, sizeof(objects->shown));
-	if (config->prep != NULL && strcmp(config->prep, "tokens") == 0)
-		error_set(err, ENOTSUP, "tokens are read from this machine alone");
-	else
-		objects->net = net_open(&connections, err);
+	objects->net = net_open(&connections, err);
 	if (objects->net != NULL)
 		result = objects_index(objects, how, config, err);
 	net_close(objects->net);

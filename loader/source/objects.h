@@ -15,7 +15,8 @@ struct objects {
 	struct index index; /* first: see indexed.h */
 	struct net_remote *remote;
 	char *prefix; /* of all names in the index: "train/", "" */
-	char *shards; /* the name or pattern of shards below it; NULL: what is there */
+	char *shards; /* the name or pattern of shards below it, or the name of the one file of tokens;
+		* NULL: what is there */
 	struct shard_features *features; /* of records; NULL: they are none */
 	char shown[160];                 /* the data set, as errors name it */
 	struct index_cache cache;

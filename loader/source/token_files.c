@@ -1,13 +1,17 @@
 /*
  * token_files.c - files of tokens, whose windows are the samples.
  *
- * The files are those of a tree or a list, and so are their labels. What an index says of
- * a file's size is a hint in 32 bits: each is asked for its own.
+ * The files are those of a tree or a list, or objects of a bucket or web server, and so are
+ * their labels. What an index says of a file's size is a hint in 32 bits: each is asked for
+ * its own, of objects those that 32 bits can't tell.
  */
 #include "loader/source/token_files.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "loader/net.h"
 #include "loader/source/indexed.h"
+#include "loader/source/objects.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +45,7 @@ int token_files_lay_out(struct token_files *files, struct error *err)
 	}
 	files->windows = (uint32_t)next;
 	return next > 0 ? 0
-			: error_set(err, ENODATA,
+			: error_set(err, EINVAL,
 				    "no file has the %u tokens of a window: make "
 				    "length smaller",
 				    files->length + 1);
@@ -75,7 +79,8 @@ uint32_t token_files_window(const struct token_files *files,
 /* ---- the data set ---- */
 
 struct token_source {
-	void *indexed; /* of the files */
+	const struct source_variant *variant; /* of the files; */
+	void *files;                          /* its state */
 	struct token_files of;
 };
 
@@ -95,19 +100,56 @@ static uint32_t token_files_shift(const char *path, unsigned bits)
 	return bits == 32 ? 2 : 1;
 }
 
-static int token_files_measure(const struct source_place *place, unsigned bits,
-			       struct token_file *file, struct error *err)
+static int token_files_stat(const struct source_place *place, const char *shown,
+			    uint64_t *size, struct error *err)
 {
-	char shown[NAME_SHOWN];
 	struct stat status;
 
-	name_escape(place->path, shown, sizeof(shown));
 	if (fstatat(place->dir, place->path, &status, 0) < 0)
 		return error_sys(err, errno, "cannot open the tokens of '%s'", shown);
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, EINVAL, "'%s' is no file of tokens", shown);
-	file->size = (uint64_t)status.st_size;
-	file->shift = token_files_shift(place->path, bits);
+	*size = (uint64_t)status.st_size;
+	return 0;
+}
+
+/* Of an object whose size the index can't tell. */
+static int token_files_ask(const struct source_place *place, const char *shown,
+			   uint64_t *size, struct error *err)
+{
+	const struct net_config connection = {.most = 1, .seed = clock_now()};
+	struct net_get head = {.remote = place->remote,
+			       .path = place->object,
+			       .head = true,
+			       .first = true,
+			       .deadline = net_remote_deadline(place->remote)};
+	struct net *net = net_open(&connection, err);
+	int result = net != NULL ? net_call(net, &head, err) : -ENOENT;
+
+	net_close(net);
+	if (result == 0 && head.length == UINT64_MAX)
+		result = error_set(err, EBADMSG,
+				   "its server does not tell how long it is");
+	*size = head.length;
+	return result < 0 ? error_within(err, result, "the tokens '%s'", shown) : 0;
+}
+
+static int token_files_measure(const struct source_place *place, unsigned bits,
+			       struct token_file *file, struct error *err)
+{
+	const char *name = place->object != NULL ? place->object : place->path;
+	char shown[NAME_SHOWN];
+	int result = 0;
+
+	name_escape(name, shown, sizeof(shown));
+	file->size = place->size;
+	if (place->object == NULL)
+		result = token_files_stat(place, shown, &file->size, err);
+	else if (place->size == 0 || place->size == UINT32_MAX)
+		result = token_files_ask(place, shown, &file->size, err);
+	if (result < 0)
+		return result;
+	file->shift = token_files_shift(name, bits);
 	if ((file->size & ((1u << file->shift) - 1)) == 0)
 		return 0;
 	return error_set(err, EINVAL,
@@ -129,7 +171,7 @@ static int token_files_measure_all(struct token_source *source, unsigned bits,
 		struct source_place place;
 		int result;
 
-		indexed_place(source->indexed, i, buffer, &place);
+		source->variant->place(source->files, i, buffer, &place);
 		result = token_files_measure(&place, bits, &of->files[i], err);
 		if (result < 0)
 			return result;
@@ -167,8 +209,9 @@ static int token_files_build_one(const struct index_origin *origin, struct index
 	return 0;
 }
 
-static void *token_files_index(const char *dataset, const struct source_config *config,
-			       struct source_facts *facts, struct error *err)
+static void *token_files_open_here(const char *dataset,
+				   const struct source_config *config,
+				   struct source_facts *facts, struct error *err)
 {
 	char folder[PATH_MAX];
 	struct index_origin origin = {
@@ -185,12 +228,30 @@ static void *token_files_index(const char *dataset, const struct source_config *
 			    config, facts, err);
 }
 
+/* The files of this machine. */
+static const struct source_variant token_files_here = {.open = token_files_open_here,
+						       INDEXED};
+
+/* What the files are a data set of. NULL: of nothing that has tokens. */
+static const struct source_variant *token_files_of(const char *dataset,
+						   const struct stat *status,
+						   const struct source_config *config)
+{
+	if (source_bucket.claims(dataset, status, config))
+		return &source_bucket;
+	if (source_web.claims(dataset, status, config))
+		return &source_web;
+	return status != NULL && (S_ISDIR(status->st_mode) || S_ISREG(status->st_mode))
+		       ? &token_files_here
+		       : NULL;
+}
+
 static void token_files_close(void *state)
 {
 	struct token_source *source = state;
 
-	if (source->indexed != NULL)
-		indexed_close(source->indexed);
+	if (source->files != NULL)
+		source->variant->close(source->files);
 	free(source->of.files);
 	free(source);
 }
@@ -212,11 +273,15 @@ static void *token_files_open(const char *dataset, const struct source_config *c
 			      struct source_facts *facts, struct error *err)
 {
 	struct token_source *source = calloc(1, sizeof(*source));
+	struct stat status;
 
 	if (source == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot index the tokens"));
-	source->indexed = token_files_index(dataset, config, facts, err);
-	if (source->indexed == NULL)
+	source->variant = token_files_of(
+		dataset, stat(dataset, &status) == 0 ? &status : NULL, config);
+	if (source->variant != NULL)
+		source->files = source->variant->open(dataset, config, facts, err);
+	if (source->files == NULL)
 		goto fail;
 	source->of.count = facts->count;
 	source->of.length = config->length;
@@ -235,10 +300,8 @@ fail:
 static bool token_files_claims(const char *dataset, const struct stat *status,
 			       const struct source_config *config)
 {
-	(void)dataset;
-	return status != NULL && config->prep != NULL &&
-	       strcmp(config->prep, "tokens") == 0 &&
-	       (S_ISDIR(status->st_mode) || S_ISREG(status->st_mode));
+	return config->prep != NULL && strcmp(config->prep, "tokens") == 0 &&
+	       token_files_of(dataset, status, config) != NULL;
 }
 
 static uint32_t token_files_number(const struct token_source *source,
@@ -262,7 +325,7 @@ static uint32_t token_files_label(const void *state, uint32_t sample)
 	uint64_t offset;
 	const struct token_file *file = token_files_find(&source->of, sample, &offset);
 
-	return indexed_label(source->indexed, token_files_number(source, file));
+	return source->variant->label(source->files, token_files_number(source, file));
 }
 
 static void token_files_place(const void *state, uint32_t sample, char *buffer,
@@ -272,7 +335,8 @@ static void token_files_place(const void *state, uint32_t sample, char *buffer,
 	uint64_t offset;
 	const struct token_file *file = token_files_find(&source->of, sample, &offset);
 
-	indexed_place(source->indexed, token_files_number(source, file), buffer, place);
+	source->variant->place(source->files, token_files_number(source, file), buffer,
+			       place);
 	place->part = true;
 	place->offset = offset;
 	place->size = token_files_window(&source->of, file);
@@ -282,7 +346,7 @@ static const char *token_files_class(const void *state, uint32_t label)
 {
 	const struct token_source *source = state;
 
-	return indexed_class(source->indexed, label);
+	return source->variant->class(source->files, label);
 }
 
 /* "books/a.bin at token 4096" */
@@ -296,10 +360,22 @@ static const char *token_files_name(const void *state, uint32_t sample, char *bu
 	const struct token_file *file = token_files_find(&source->of, sample, &offset);
 
 	token_files_place(source, sample, path, &place);
-	snprintf(buffer, size, "%s at token %llu",
-		 name_escape(place.path, shown, sizeof(shown)),
+	if (place.object != NULL)
+		source->variant->name(source->files, token_files_number(source, file),
+				      shown, sizeof(shown));
+	else
+		name_escape(place.path, shown, sizeof(shown));
+	snprintf(buffer, size, "%s at token %llu", shown,
 		 (unsigned long long)(offset >> file->shift));
 	return buffer;
+}
+
+static bool token_files_outdated(const void *state, uint32_t sample)
+{
+	const struct token_source *source = state;
+
+	return source->variant->outdated != NULL &&
+	       source->variant->outdated(source->files, sample);
 }
 
 const struct source_variant source_tokens = {
@@ -312,4 +388,5 @@ const struct source_variant source_tokens = {
 	.place = token_files_place,
 	.class = token_files_class,
 	.name = token_files_name,
+	.outdated = token_files_outdated,
 };

@@ -30,7 +30,7 @@ struct token_files {
 	uint64_t bytes;   /* of all windows */
 };
 
-/* Numbers the windows. -EOVERFLOW: there are more than samples can be; -ENODATA: none. */
+/* Numbers the windows. -EOVERFLOW: there are more than samples can be; -EINVAL: none. */
 int token_files_lay_out(struct token_files *files, struct error *err);
 
 /* The file that a window is in; sets its offset there, in bytes. */

@@ -10,6 +10,7 @@
 #include "loader/base/limits.h"
 #include "loader/base/name.h"
 #include "loader/net.h"
+#include "loader/source/index/file_kind.h"
 #include "loader/source/list.h"
 #include "loader/source/objects_shards.h"
 #include "loader/source/shard_kinds.h"
@@ -424,6 +425,13 @@ static void web_spell(const char *dataset, char *name, size_t size)
 		name[i] = (char)tolower((unsigned char)name[i]);
 }
 
+static bool web_is_tokens(const char *dataset, const struct source_config *config)
+{
+	const struct file_kind *kind = file_kind_of(config->prep);
+
+	return kind == file_kind_of("tokens") && file_kind_has(kind, dataset);
+}
+
 static void *web_open(const char *dataset, const struct source_config *config,
 		      struct source_facts *facts, struct error *err)
 {
@@ -433,12 +441,15 @@ static void *web_open(const char *dataset, const struct source_config *config,
 
 	if (where.remote == NULL)
 		return NULL;
-	if (shard_kind_of(strrchr(dataset, '/') + 1) != NULL) {
+	if (shard_kind_of(strrchr(dataset, '/') + 1) != NULL ||
+	    web_is_tokens(dataset, config)) {
 		net_remote_close(where.remote);
 		return error_null(error_set(
 			err, EINVAL,
-			"shards on a web server need a list: give the URL of a file "
-			"with the name of one in each line"));
+			"shards and tokens on a web server need a list: give the URL "
+			"of a "
+			"file with the name of one in each line%s",
+			web_is_tokens(dataset, config) ? ", and its label" : ""));
 	}
 	where.prefix = strdup(strrchr(dataset, '/') + 1);
 	objects = objects_open(dataset, &where, &how, config, facts, err);
@@ -447,9 +458,8 @@ static void *web_open(const char *dataset, const struct source_config *config,
 	return objects;
 }
 
-const struct source_variant source_web = {
-	.kind = "web",
-	.claims = web_claims,
-	.spell = web_spell,
-	.open = web_open,
-	OBJECTS};
+const struct source_variant source_web = {.kind = "web",
+					  .claims = web_claims,
+					  .spell = web_spell,
+					  .open = web_open,
+					  OBJECTS};
