@@ -11,7 +11,9 @@
 #include "profiler/dataset/archive/shard_form.h"
 #include "profiler/dataset/convert.h"
 #include "profiler/dataset/repack.h"
+#include "profiler/dataset/unpack.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -177,6 +179,38 @@ static int convert_repack(struct convert_command *asked, struct convert_result *
 	return repack_run(repack, result, err);
 }
 
+/* Compressed archives, which are no data set until they are unpacked. */
+static int convert_unpack(struct convert_command *asked, struct error *err)
+{
+	const struct unpack_config config = {.from = asked->config.from,
+					     .to = asked->config.to,
+					     .stop = asked->config.stop,
+					     .progress = asked->config.progress,
+					     .arg = asked->config.arg};
+	struct unpack_result result;
+	char name[256];
+	int status;
+
+	if (convert_forms[asked->format] != &shard_form_tar)
+		return error_set(err, ENOTSUP,
+				 "compressed archives become tar archives (--format "
+				 "tar), and these anything else");
+	status = unpack_run(&config, &result, err);
+	progress_clear();
+	if (status < 0)
+		return status;
+	name_escape(asked->config.to, name, sizeof(name));
+	if (asked->json)
+		return cmd_print_json(json_pack("{s:s, s:I, s:I, s:I}", "path", name,
+						"archives", (json_int_t)result.archives,
+						"there", (json_int_t)result.there,
+						"bytes", (json_int_t)result.bytes),
+				      9);
+	printf("%s: %u archives unpacked, %u of them there already, %.1f MB\n", name,
+	       result.archives, result.there, (double)result.bytes / 1e6);
+	return 0;
+}
+
 static int convert_main(const struct command *self, int argc, char **argv)
 {
 	struct convert_command asked = {.config = {.threads = dataset_threads(),
@@ -193,6 +227,11 @@ static int convert_main(const struct command *self, int argc, char **argv)
 	asked.config.arg = &asked.progress;
 	signals_take(SIGINT, convert_ask_to_stop, 0);
 	signals_take(SIGTERM, convert_ask_to_stop, 0);
+	if (asked.given && unpack_claims(asked.config.from)) {
+		progress_begin(&asked.progress, "archives", 0);
+		status = convert_unpack(&asked, &err);
+		return status < 0 ? cmd_fail(&err) : status;
+	}
 	progress_begin(&asked.progress, "samples", 0);
 	status = asked.given ? convert_repack(&asked, &result, &err)
 			     : convert_run(&asked.config, &result, &err);

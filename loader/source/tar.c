@@ -217,7 +217,7 @@ static int tar_refuse_compressed(const char *dataset, struct error *err)
 
 	return error_set(err, ENOTSUP,
 			 "'%s' is compressed, so samples can't be read from the middle "
-			 "of it: unpack it first",
+			 "of it: dsa dataset convert --format tar unpacks it",
 			 name_escape(dataset, shown, sizeof(shown)));
 }
 
