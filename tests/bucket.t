@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import wave
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUILD, DSA, TRAIN, Scratch, Tap, middle_stalls, unsure
@@ -403,9 +404,21 @@ def check_whole(scratch, folder):
             path = os.path.join(alone, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             shutil.copy(os.path.join(BUILD, name), path)
-        done = server.run(os.path.join(alone, "examples/train"), "--dataset", "s3://bucket/")
-        tap.ok(done.returncode != 0 and one_line(done.stderr, "libdsa-net.so"),
-               "a library that is missing", done.stderr)
+        with wave.open(os.path.join(scratch.folder("clips"), "1.wav"), "wb") as clip:
+            clip.setparams((1, 2, 8000, 0, "NONE", ""))
+            clip.writeframes(bytes(8000))
+        for library, packages, dataset, prep in (
+                ("libdsa-net.so", "libcurl4 and libexpat1", "s3://bucket/", "image"),
+                ("libdsa-audio.so", "libsndfile1", scratch.at("clips"), "audio")):
+            for text, named in (("", library), ("no library", "")):
+                if text:
+                    with open(os.path.join(alone, library), "w", encoding="ascii") as file:
+                        file.write(text)
+                done = server.run(os.path.join(alone, "examples/train"), "--dataset", dataset,
+                                  variables={"DSA_LOADER": "prep=" + prep})
+                tap.ok(done.returncode != 0 and one_line(done.stderr, packages, named),
+                       f"{library} that {'can not be loaded' if text else 'is missing'}: its packages",
+                       done.stderr)
         shown = scratch.run("ldd", os.path.join(BUILD, "libdsa.so")).stdout
         tap.ok("libcurl" not in shown and "libexpat" not in shown, "libdsa.so needs none of it")
 

@@ -50,7 +50,8 @@ static const struct net_api *net_load(struct error *err)
 			err, ENOENT,
 			"buckets and web servers need " LIBRARY
 			", which lies neither beside libdsa nor in the folder dsa "
-			"there: install dsa whole"));
+			"there: install dsa again, with the packages libcurl4 and "
+			"libexpat1"));
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)
 		return error_null(error_set(err, ENOENT,
