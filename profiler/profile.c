@@ -190,6 +190,7 @@ static void free_texts(struct profile *profile)
 		profile->cache.other,
 		profile->prep,
 		profile->output,
+		profile->features,
 		profile->device,
 		profile->device_memory,
 		profile->transfer,

@@ -383,6 +383,7 @@ struct profile {
 			    * ready, which synthetic windows do not have */
 	struct profile_word engine, cache; /* of profile_engines, profile_caches */
 	char *engine_reason, *prep, *output;
+	char *features; /* of TFRecord's examples, picture and label; NULL: no records */
 	uint64_t cache_capacity_bytes, sample_bytes;
 	double cache_share; /* capacity / data set; NAN for none and page */
 	double storage_bandwidth, storage_latency_s,

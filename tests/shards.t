@@ -3,9 +3,11 @@
 batches as the folders they were made from, by every engine, from a bucket and a web server,
 too, and are measured as these are. Speaks TAP."""
 
+import gzip
 import hashlib
 import io
 import json
+import lzma
 import os
 import sys
 import tarfile
@@ -125,6 +127,15 @@ def test_inspect(tap, scratch):
 
 
 def test_measured(tap, scratch):
+    words = (DSA, "run", "--label-feature", "label", "--steps", 2, "--observe", "-o", "records-out",
+             "--", TRAIN, "--dataset", "records", "--batch", 8, "--size", 32)
+    done = scratch.run(*words)
+    with open(scratch.at("records-out", "run.json"), encoding="utf-8") as file:
+        told = json.load(file)["configuration"].get("features")
+    tap.ok(done.returncode == 0 and told == "image_raw, label" and told in done.stdout,
+           "a feature can be named, and is told", done.stdout, done.stderr, told)
+    done = scratch.run(*words[:3], "mean", *words[4:])
+    tap.ok(done.returncode == 3 and "'mean' is no label" in done.stderr, "or refused", done.stderr)
     done = scratch.run(DSA, "run", "--budget", "2s", "-o", "out", "--", TRAIN, "--dataset",
                        "ustar-cls", "--batch", 8, "--size", 32)
     with open(scratch.at("out", "run.json"), encoding="utf-8") as file:
@@ -320,10 +331,35 @@ def test_refused(tap, scratch):
         file.write(whole[:len(whole) // 2])
     with open(scratch.at("a.tar.gz"), "wb") as file:
         file.write(b"\x1f\x8b")
-    for name, says in (("cut.tar", "cut short"), ("a.tar.gz", "is compressed")):
+    for name, says in (("cut.tar", "cut short"), ("a.tar.gz", "dsa dataset convert --format tar")):
         done = scratch.run(DSA, "dataset", "inspect", name)
         tap.ok(done.returncode == 3 and says in done.stderr and done.stderr.count("\n") == 1,
                f"{name} is refused in one line", done.stderr)
+
+
+def test_unpacked(tap, scratch, tree):
+    """Compressed archives, which dsa dataset convert unpacks."""
+    folder, words = scratch.folder("packed"), (DSA, "dataset", "convert", "--format")
+    for at, pack in enumerate((gzip.compress, lzma.compress, gzip.compress, lzma.compress)):
+        with open(scratch.at("ustar-cls", f"train-{at:03}.tar"), "rb") as file:
+            packed = pack(file.read())
+        with open(os.path.join(folder, f"train-{at:03}.tar.{('gz', 'xz')[at % 2]}"), "wb") as file:
+            file.write(packed if at < SHARDS - 1 else packed[:-40])
+    done = scratch.run(*words, "tar", folder, "unpacked")
+    tap.ok(done.returncode == 3 and "train-003.tar.xz: xz could not" in done.stderr and
+           done.stderr.count("\n") == 1 and len(os.listdir(scratch.at("unpacked"))) == SHARDS - 1,
+           "one that is damaged ends it, and what was made stays", done.stderr)
+    with open(os.path.join(folder, "train-003.tar.xz"), "wb") as file:
+        file.write(packed)
+    done = scratch.run(*words, "tar", folder, "unpacked")
+    tap.ok(done.returncode == 0 and "3 of them there already" in done.stdout and
+           epoch(scratch.at("unpacked")) == tree, "the next call gives the batches of the folder",
+           done.stdout, done.stderr)
+    for command, says in (((*words, "tree", folder, "no"), "--format tar"),
+                          ((*words, "tar", "a.tar.gz", "no"), "gzip could not unpack it")):
+        done = scratch.run(*command)
+        tap.ok(done.returncode == 3 and says in done.stderr and done.stderr.count("\n") == 1,
+               f"refused: {says}", done.stderr)
 
 
 def main():
@@ -341,6 +377,7 @@ def main():
         test_large(tap, scratch)
         test_broken(tap, scratch)
         test_refused(tap, scratch)
+        test_unpacked(tap, scratch, epoch(scratch.at("images")))
     tap.done()
 
 

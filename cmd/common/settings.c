@@ -114,6 +114,10 @@ const struct argument settings_arguments[] = {
 	 "List a bucket or web server anew, though its listing was kept"},
 	{"deadline", SETTING_DEADLINE, "TIME", BY(settings_deadline, deadline_ns),
 	 "End when a server gives no answer for TIME (60s)"},
+	{"image-feature", SETTING_IMAGE_FEATURE, "NAME", TO(TEXT, image_feature),
+	 "The feature of TFRecord's examples that is the picture"},
+	{"label-feature", SETTING_LABEL_FEATURE, "NAME", TO(TEXT, label_feature),
+	 "The feature that is the label (default: as the first record has them)"},
 	{"prefetch", SETTING_PREFETCH, "N", NUMBER(prefetch, LIMIT_PREFETCH),
 	 "Batches prepared ahead"},
 	{"prefetch-bytes", SETTING_PREFETCH_BYTES, "SIZE",
@@ -199,6 +203,10 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		fputs(",hedge=1", to);
 	if (o->relist)
 		fputs(",relist=1", to);
+	if (o->image_feature != NULL)
+		settings_put_text(to, "image_feature", o->image_feature);
+	if (o->label_feature != NULL)
+		settings_put_text(to, "label_feature", o->label_feature);
 	if (o->shuffle != NULL)
 		settings_put_text(to, "shuffle", o->shuffle);
 	if (o->on_error != NULL)

@@ -35,6 +35,8 @@ enum setting {
 	SETTING_HEDGE,
 	SETTING_SHUFFLE,
 	SETTING_DEADLINE,
+	SETTING_IMAGE_FEATURE,
+	SETTING_LABEL_FEATURE,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -46,6 +48,7 @@ struct settings {
 	const char *fetch;      /* engine */
 	const char *on_error;   /* "skip", "fail" */
 	const char *shuffle;    /* "global", "blocks" */
+	const char *image_feature, *label_feature; /* of TFRecord's examples */
 	unsigned batch, workers, prefetch, fetch_depth;
 	unsigned cores;     /* that the work may use */
 	uint64_t bandwidth; /* bytes/s of the storage */

@@ -416,6 +416,7 @@ struct trace_loader {
 	char dataset[512], source[16];
 	char engine[16], engine_reason[160];
 	char cache[16], prep[16], output[32]; /* "float32 NCHW 224" */
+	char features[512]; /* of records: picture and label, escaped; "": none */
 	uint64_t dataset_samples, dataset_bytes, digest;
 	uint64_t cache_capacity; /* bytes; 0 for none and page */
 	uint32_t cache_on_disk;  /* 1: that of disk_* */

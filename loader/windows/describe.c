@@ -1,5 +1,6 @@
 /* describe.c - records in the session what is loaded and how, and what was skipped. */
 #include "loader/components.h"
+#include "loader/base/name.h"
 #include "loader/fetch.h"
 #include "loader/gpu.h"
 #include "loader/options.h"
@@ -61,6 +62,9 @@ void describe_loader(const struct windows_parts *parts, struct trace_loader *abo
 	snprintf(about->dataset, sizeof(about->dataset), "%.511s", options->dataset);
 	snprintf(about->source, sizeof(about->source), "%s",
 		 source_kind(parts->source));
+	if (source_facts(parts->source)->features != NULL)
+		name_escape(source_facts(parts->source)->features, about->features,
+			    sizeof(about->features));
 	snprintf(about->engine, sizeof(about->engine), "%s", facts.engine);
 	snprintf(about->engine_reason, sizeof(about->engine_reason), "%s",
 		 facts.reason);

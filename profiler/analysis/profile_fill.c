@@ -36,6 +36,8 @@ static int loader_texts(const struct trace_loader *loader, struct profile *profi
 	result |= loader_word(&profile->cache, profile_caches, loader->cache);
 	result |= COPY(&profile->prep, loader->prep);
 	result |= COPY(&profile->output, loader->output);
+	if (loader->features[0] != '\0')
+		result |= COPY(&profile->features, loader->features);
 	if (loader->kind == TRACE_LIBDSA)
 		result |= profile_text(&profile->digest, "%016" PRIx64, loader->digest);
 	return result;

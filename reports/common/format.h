@@ -143,6 +143,9 @@ format_words format_unseen;
 /* What each start of an epoch costs beside the shares, and its end; or nothing. */
 format_words format_epoch_starts;
 
+/* Which features of records are picture and label; nothing where there are no records. */
+format_words format_features;
+
 /* A shuffle in blocks, and how far a batch is from uniform; nothing of a global one. */
 format_words format_shuffle;
 

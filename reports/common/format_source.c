@@ -13,6 +13,12 @@ static bool format_any(uint64_t count)
 	return count != UNKNOWN && count > 0;
 }
 
+void format_features(FILE *out, const struct profile *profile)
+{
+	if (profile->features != NULL)
+		fputs(profile->features, out);
+}
+
 void format_shuffle(FILE *out, const struct profile *profile)
 {
 	char run[FORMAT_SIZE], window[FORMAT_SIZE];

@@ -41,6 +41,7 @@ const struct field field_profile[] = {
 	AT("dataset.path", TEXT, dataset),
 	PROFILE_DATASET(LINE) PROFILE_LOADING(LINE, "configuration.")
 		AT("configuration.engine_reason", TEXT, engine_reason),
+	AT("configuration.features", TEXT, features),
 	AT("configuration.shuffle_run", COUNT, shuffle_run),
 	AT("configuration.shuffle_window", COUNT, shuffle_window),
 	AT("configuration.shuffle_design_effect", NUMBER, shuffle_design_effect),

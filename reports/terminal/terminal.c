@@ -365,6 +365,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_limit(box, profile);
 	box_sentence(box, "prep", format_string(format_parts, profile));
 	box_sentence(box, "fetch", format_string(format_split, profile));
+	box_sentence(box, "features", format_string(format_features, profile));
 	box_sentence(box, "shuffle", format_string(format_shuffle, profile));
 	box_sentence(box, "requests", format_string(format_requests, profile));
 	box_sentence(box, "cache", format_string(format_disk_cache, profile));
