@@ -46,12 +46,108 @@ def check_shared(scratch, folder):
                loader.words())
         tap.ok(server.asked() == (EPOCHS * COUNT, 1), "by one GET a sample and one listing",
                server.asked())
+    for mode in (["--decoded", "--epochs", "1"], ["--mode", "joader"]):
+        with Bucket(scratch, folder) as server:
+            places = ["s3://bucket/", "s3://bucket/checks"][:1 + (mode[0] == "--mode")]
+            with SharedLoader(scratch, places, "--jobs", "2", "--leave", "--batch", "16", "--window",
+                              "3", *mode) as loader:
+                jobs = [loader.job("s3://bucket", table, f"batch={8 + i}", "epochs=1")
+                        for i in range(2)]
+                ended = [finish(job) for job in jobs]
+                loader.process.wait(60)
+            tap.ok(all(status == 0 and f"samples {COUNT} epochs 1" in words
+                       for status, words in ended) and "exactly once" in loader.verdict() and
+                   COUNT <= server.asked()[0] < 2 * COUNT, f"and so with {mode[0]}", *ended,
+                   loader.words(), server.asked())
+
+
+def check_run(scratch, folder):
+    """Four jobs, each with a loader of its own, then all with one."""
+    for more in (["--observe", "--steps", "20"], ["--share"]):
+        with Bucket(scratch, folder) as server:
+            done = scratch.run(DSA, "run", "-q", "-o", "out", "--jobs", JOBS, "--budget", "2s",
+                               "--workers", 1, *more, "--", TRAIN, "--dataset", "s3://bucket",
+                               "--size", "32", "--batch", "8", "--emulate-gpu", "400", "--seed",
+                               "{job}")
+            server.stop()
+            gets, pages = server.asked()
+            with open(scratch.at("out/run.json"), encoding="utf-8") as file:
+                result = json.load(file)
+            asked = result["requests"]
+            tap.ok(done.returncode == 0 and gets <= asked["gets"] <= gets + 64 * JOBS and
+                   asked["listing"] == len(server.log()) - gets >= pages,
+                   f"dsa run {more[0]} tells of all requests of 4 jobs", asked, gets, pages,
+                   done.stderr)
+            if more == ["--share"]:
+                tap.ok(pages == 1 and asked["listing_age_s"] > 0 and
+                       "to see whether the listing made" in scratch.run(DSA, "report", "out").stdout,
+                       "the one listing was kept, and its age is told", asked)
+
+
+def gate(scratch, cache, *words):
+    return scratch.run(DSA, "gate", "--baseline", "gate.json", *words, "--pairs", "0", "--samples",
+                       "1000", "--cache", cache, "--", TRAIN, "--dataset", "s3://bucket/",
+                       "--batch", "8", "--size", "32")
+
+
+def check_gate(scratch):
+    """Two epochs of 500 samples, the second from memory."""
+    folder = scratch.images("gated", count=500, size="4K")
+    whole = sum(os.path.getsize(os.path.join(top, name)) for top, _, files in os.walk(folder)
+                for name in files)
+    with Bucket(scratch, folder):
+        done = gate(scratch, whole, "--update")
+        with open(scratch.at("gate.json"), encoding="utf-8") as file:
+            counted = json.load(file)["counted"]
+        tap.ok(done.returncode == 0 and counted["opens"] + counted["hits"] == 1000 and
+               500 <= counted["opens"] < 510,
+               "a baseline of a bucket counts GETs that were wanted", counted, done.stderr)
+        done = gate(scratch, whole)
+        tap.ok(done.returncode == 0, "which are the same again", done.stdout, done.stderr)
+        done = gate(scratch, whole - 1)
+        tap.ok(done.returncode == 1 and "opens_per_sample" in done.stdout,
+               "one GET more in 1,000 samples is found", done.stdout, done.stderr)
+    with Bucket(scratch, folder, faults="slowdown:1%", seed=1) as server:
+        done = gate(scratch, whole)
+        faults = sum(row.fault != "-" for row in server.log() if "list-type" not in row.target)
+        tap.ok(done.returncode == 0 and faults > 0, "requests that are sent again fail nothing",
+               faults, done.stdout, done.stderr)
+
+
+def check_convert(scratch, folder):
+    """A token that expires in the middle ends dsa dataset convert, which goes on later."""
+    keys = {"key": "AKIAIOSFODNN7EXAMPLE", "secret": "secret"}
+    scratch.environment.update(AWS_ACCESS_KEY_ID=keys["key"], AWS_SECRET_ACCESS_KEY="secret")
+    words = (DSA, "dataset", "convert", "--format=tree", "--threads=1", "s3://bucket", "copy")
+    os.makedirs(scratch.at("copy"))
+    with open(scratch.at("copy/.dsa-convert.part"), "w", encoding="ascii") as file:
+        file.write("dsa datas")  # it was killed while it began
+    with Bucket(scratch, folder, expire_after=COUNT // 2, **keys):
+        done = scratch.run(*words)
+        made = [name for _, _, files in os.walk(scratch.at("copy")) for name in files
+                if name.endswith(".jpg")]
+        tap.ok(done.returncode == 3 and "ExpiredToken" in done.stderr and
+               "the same command goes on" in done.stderr and done.stderr.count("\n") == 1 and
+               0 < len(made) < COUNT and os.path.exists(scratch.at("copy/.dsa-convert")),
+               "credentials that expire end a copy", done.stdout, done.stderr, len(made))
+        done = scratch.run(DSA, "dataset", "inspect", "s3://bucket")
+        tap.ok(done.returncode == 3 and "ExpiredToken" in done.stderr and
+               done.stderr.count("\n") == 1, "and an inspection", done.stdout, done.stderr)
+    with Bucket(scratch, folder, **keys) as server:
+        done = scratch.run(*words)
+        tap.ok(done.returncode == 0 and f"{COUNT} of {COUNT} pictures" in done.stdout and
+               server.asked() == (COUNT - len(made), 1) and
+               not os.path.exists(scratch.at("copy/.dsa-convert")),
+               "the next call reads what is left", done.stdout, done.stderr, server.asked())
 
 
 def main():
     with Scratch() as scratch:
         folder = scratch.images(count=COUNT)
         check_shared(scratch, folder)
+        check_run(scratch, folder)
+        check_gate(scratch)
+        check_convert(scratch, folder)
     tap.done()
 
 
