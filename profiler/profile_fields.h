@@ -10,7 +10,7 @@
 /*
  * What was loaded and how, and what was counted: X(PATH, TYPE, MEMBER) for each member
  * that a result, a baseline and a side of a gate have alike. TYPE is TEXT, COUNT
- * (uint64_t), NUMBER (double), FLAG (bool), or ENGINE or CACHE (words of these tables);
+ * (uint64_t), NUMBER (double), FLAG (bool), YES (bool; absent if not), or ENGINE or CACHE (words of these tables);
  * `in` begins the path of a setting.
  */
 /* clang-format off */
@@ -24,7 +24,7 @@
 	X(in "batch", COUNT, batch) \
 	X(in "workers", COUNT, workers) \
 	X(in "fetch_depth", COUNT, fetch_depth) \
-	X(in "fetch_depth_auto", FLAG, fetch_depth_auto) \
+	X(in "fetch_depth_auto", YES, fetch_depth_auto) \
 	X(in "prefetch", COUNT, prefetch) \
 	X(in "cores", COUNT, cores) \
 	X(in "engine", ENGINE, engine)
@@ -111,6 +111,7 @@
 #define UNKNOWN_INDEX                  -1
 #define UNKNOWN_NUMBER                 NAN
 #define UNKNOWN_FLAG                   false
+#define UNKNOWN_YES                    false
 #define UNKNOWN_YES                    false
 #define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
 

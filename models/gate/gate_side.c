@@ -105,6 +105,7 @@ size_t gate_side_separate_count(const struct gate_side *side)
 #define COPY_COUNT(name)       to->name = from->name;
 #define COPY_NUMBER(name)      to->name = from->name;
 #define COPY_FLAG(name)        to->name = from->name;
+#define COPY_YES(name)         to->name = from->name;
 #define COPY(path, type, name) COPY_##type(name)
 
 static int gate_side_copy(struct profile *to, const struct profile *from)
