@@ -24,14 +24,16 @@ static int io_page_fill(int fd, struct io_page **made)
 	return 0;
 }
 
-struct io_page *io_page_create(const char *path, struct error *err)
+struct io_page *io_page_create(const char *path, enum io_page_room room,
+			       struct error *err)
 {
 	struct io_page *page = NULL;
 	bool named;
 	int fd = io_new_file(path, &named), result = fd;
 
 	if (fd >= 0) {
-		result = io_allocate(fd, sizeof(*page));
+		result = room == IO_SPARSE ? io_truncate(fd, sizeof(*page))
+					   : io_allocate(fd, sizeof(*page));
 		if (result == 0)
 			result = io_page_fill(fd, &page);
 		if (result == 0 && !named)

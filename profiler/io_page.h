@@ -6,7 +6,9 @@
  * maps it when it makes a batch or opens a file to write. All counting is by atomics in
  * this page, so that a worker that is killed, or leaves by _exit, loses nothing. All times
  * are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory, which takes what is
- * touched of it: a page of any other faults anew each time that it was written back.
+ * touched of it: a page of any other faults anew each time that it was written back. Memory
+ * is found by dsa's number, which says nothing in another namespace of processes: DSA_IO_FILE
+ * names a spare one then, in the run's folder, that takes room only once it is mapped.
  *
  *	+-----------+ 0
  *	| header    |  control: the emulated storage, the list that is recorded
@@ -227,9 +229,12 @@ struct io_page {
 	struct io_slow slowest[IO_SLOWEST];
 };
 
-/* Makes the page at `path` (0600, whole, without a name before it is complete), where
- * nothing may be, and maps it. NULL fills err. The file stays. */
-struct io_page *io_page_create(const char *path, struct error *err);
+enum io_page_room { IO_WHOLE, IO_SPARSE /* allocated by whoever maps it */ };
+
+/* Makes the page at `path` (0600, without a name before it is complete), where nothing may
+ * be, and maps it. NULL fills err. The file stays. */
+struct io_page *io_page_create(const char *path, enum io_page_room room,
+			       struct error *err);
 
 /* The same in memory that has no name and goes with *memory, a descriptor. NULL: it can't
  * be had. */

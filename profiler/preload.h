@@ -22,10 +22,16 @@ struct preload {
 	char library[PATH_MAX];
 	char python[PATH_MAX]; /* folder of sitecustomize.py */
 	char folder[PATH_MAX]; /* of the run */
-	char path[PATH_MAX];   /* of the page: DSA_IO */
-	int memory; /* the page lies in memory that this holds; 0: in a file */
-	struct io_page *page; /* NULL: there is none */
-	const char *asked;    /* as in the wishes */
+	char links
+		[PATH_MAX]; /* a folder of links to the first two; "": they are named as
+				* they are called */
+	char path[PATH_MAX]; /* of the page: DSA_IO */
+	int memory;          /* the page lies in memory that this holds; 0: in a file */
+	struct io_page *page; /* NULL: there is none, */
+	char why[256]; /* for this reason, with PRELOAD_AUTO; "": none is wanted */
+	struct io_page *spare; /* for processes that can't find the memory: DSA_IO_FILE;
+				* NULL: none */
+	const char *asked;     /* as in the wishes */
 	bool ends_data;
 };
 
@@ -40,8 +46,8 @@ struct preload_wishes {
 	bool overwrites; /* files are not kept that it overwrites while data is repeated */
 };
 
-/* Finds library and hook beside dsa, as in build/, or in ../lib/dsa from there. 0; -ENOENT,
- * or -EINVAL where they lie at a path that can't be preloaded. */
+/* Finds library and hook beside dsa, as in build/, or in ../lib/dsa from there. 0 or
+ * -ENOENT. */
 int preload_find(struct preload *preload, struct error *err);
 
 /* Finds one file of dsa's in the same places. 0 or -ENOENT. */
@@ -49,8 +55,8 @@ int preload_find_file(const char *name, char path[PATH_MAX]);
 
 /*
  * Makes the page of one launch, whose run has this folder. 0 without a page where none is
- * wanted, or with PRELOAD_AUTO can be had; or -errno. preload_close() ends it, and
- * preload_forget() that of a dsa that died.
+ * wanted, or with PRELOAD_AUTO can be had: preload->why; or -errno. preload_close() ends it,
+ * and preload_forget() that of a dsa that died.
  */
 int preload_open(struct preload *preload, const char *folder,
 		 const struct preload_wishes *wishes, struct error *err);
@@ -67,7 +73,7 @@ int preload_result(const struct preload *preload, struct profile *profile);
 /* The same of a run whose dsa died: the files that it kept. 0 or -errno. */
 int preload_recover(const char *folder, struct profile *profile);
 
-/* Sets DSA_IO, DSA_ASKED, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last
+/* Sets DSA_IO, DSA_IO_FILE, DSA_ASKED, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last
  * two had. 0 or -1. */
 int preload_set_environment(const struct preload *preload);
 

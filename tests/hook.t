@@ -219,6 +219,28 @@ def check_unmeasured(scratch):
            "a missing attribute is named", done.returncode, done.stderr)
 
 
+def check_unloaded(scratch):
+    """Whoever took the library out of the environment is told so."""
+    done = dsa_run(scratch, "out-unloaded", "", "losses", "data",
+                   ahead=["env", "-u", "LD_PRELOAD"])
+    tap.ok(done.returncode == 3 and "libdsa-io.so is not in LD_PRELOAD any more" in done.stderr,
+           "a library that is not preloaded any more: said", done.stdout, done.stderr)
+
+
+def check_container(scratch):
+    """Where processes have other numbers, as in a container, dsa's memory is not found."""
+    if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], check=False,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        tap.skip("in another namespace of processes", "it needs root")
+        return
+    done = dsa_run(scratch, "out-container", "-q --budget 3s", "train", "data", "workers=2",
+                   "rate=400", "prep=2", ahead=["unshare", "-pf", "--mount-proc"])
+    made = [w for w in result_of(scratch, "out-container")["windows"]
+            if w["kind"] == "real" and w.get("steps") and w.get("fetched_bytes")]
+    tap.ok(done.returncode == 0 and made and not os.path.exists(scratch.at("out-container/io")),
+           "in another namespace of processes: measured", done.stderr, *made)
+
+
 def check_losses(scratch):
     """What is only observed trains the same."""
     plain = scratch.run(PYTHON, PROGRAM, "losses", "data")
@@ -267,7 +289,8 @@ def run_all(scratch, pool):
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),
              "partners": lambda s: check_odd(s, "partners"),
-             "memory": lambda s: check_odd(s, "memory"), "losses": check_losses}
+             "memory": lambda s: check_odd(s, "memory"), "losses": check_losses,
+             "unloaded": check_unloaded, "container": check_container}
     if SOAK:
         tests["without_backward"] = check_without_backward
     truth = not wanted or "truth" in wanted

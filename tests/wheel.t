@@ -198,6 +198,24 @@ def test_run(tap, scratch, venv):
            "and is started with no signal ignored for Python's sake", f"{ignored:x}")
 
 
+def test_torch(tap, scratch):
+    """Its path has a space, which LD_PRELOAD can't have."""
+    if not os.path.exists("/usr/lib/python3/dist-packages/torch"):
+        tap.skip("its dsa measures a PyTorch script", "no python3-torch")
+        return
+    for number in range(100):
+        with open(os.path.join(scratch.folder("files"), str(number)), "wb") as file:
+            file.write(bytes(4096))
+    ran = scratch.run("dsa", "run", "-q", "--observe", "-o", "torch", "--", "python",
+                      os.path.join(HERE, "lib/torch_program.py"), "train", "files",
+                      "workers=1", "rate=4000", "epochs=2")
+    with open(scratch.at("torch/run.json"), encoding="utf-8") as file:
+        result = json.load(file)
+    tap.ok(ran.returncode == 0 and result.get("loader", {}).get("kind") == "torch" and
+           result["stalls"].get("compute", {}).get("share", 0) > 0, "its dsa measures a PyTorch script",
+           ran.stdout, ran.stderr, result.get("loader"), result["stalls"])
+
+
 def test_environment(tap, scratch, wheel):
     venv = environment(scratch)
     before = files_below(venv)
@@ -209,6 +227,7 @@ def test_environment(tap, scratch, wheel):
     test_glibc(tap, wheel, elves)
     test_installed(tap, scratch, venv, elves)
     test_run(tap, scratch, venv)
+    test_torch(tap, scratch)
     told = scratch.run("pip", "uninstall", "-y", "dsa")
     left = files_below(venv) ^ before
     tap.ok(told.returncode == 0 and not left, "no file stays when it is uninstalled",

@@ -10,14 +10,20 @@
 #include <string.h>
 
 struct attach attach_self;
-static char attach_path[PATH_MAX];
+static char attach_path[PATH_MAX], attach_spare[PATH_MAX];
 
-void attach_begin(const char *path)
+static void attach_set(char to[PATH_MAX], const char *path)
 {
 	size_t length = path != NULL ? strlen(path) : 0;
 
-	if (length < sizeof(attach_path))
-		memcpy(attach_path, path != NULL ? path : "", length + 1);
+	if (length < PATH_MAX)
+		memcpy(to, path != NULL ? path : "", length + 1);
+}
+
+void attach_begin(const char *path, const char *spare)
+{
+	attach_set(attach_path, path);
+	attach_set(attach_spare, spare);
 }
 
 /* ---- the page ---- */
@@ -44,15 +50,31 @@ static struct io_page *attach_map(int fd)
 	return NULL;
 }
 
-static struct io_page *attach_open(void)
+/* A file system that can't allocate has the room later, or has none. */
+static bool attach_has_room(int fd)
 {
-	int fd = raw_open(attach_path, O_RDWR);
-	struct io_page *page = NULL, *first = NULL;
+	return raw_allocate(fd, sizeof(struct io_page)) == 0 || errno == EOPNOTSUPP;
+}
+
+static struct io_page *attach_file(const char *path, bool sparse)
+{
+	int fd = path[0] != '\0' ? raw_open(path, O_RDWR) : -1;
+	struct io_page *page = NULL;
 
 	if (fd >= 0) {
-		page = attach_map(fd);
+		if (!sparse || attach_has_room(fd))
+			page = attach_map(fd);
 		raw_close(fd);
 	}
+	return page;
+}
+
+static struct io_page *attach_open(void)
+{
+	struct io_page *page = attach_file(attach_path, false), *first = NULL;
+
+	if (page == NULL)
+		page = attach_file(attach_spare, true);
 	if (page == NULL) {
 		attach_path[0] = '\0'; /* never again */
 		return NULL;

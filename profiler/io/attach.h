@@ -20,8 +20,9 @@ struct attach {
 
 extern struct attach attach_self;
 
-/* Which file the page is; NULL or "": there is none. Before there are threads. */
-void attach_begin(const char *path);
+/* Which file the page is, and which where that can't be opened; NULL or "": there is none.
+ * Before there are threads. */
+void attach_begin(const char *path, const char *spare);
 
 /* The page, mapped; NULL: there is none, or of another version. Keeps errno. */
 struct io_page *attach_page(void);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t mapped_own[2]; /* inodes of dsa's files */
+static uint64_t mapped_own[3]; /* inodes of dsa's files */
 
 void mapped_ignore(const char *path)
 {
@@ -16,6 +16,7 @@ void mapped_ignore(const char *path)
 
 	if (path == NULL || stat(path, &status) < 0)
 		return;
+	mapped_own[2] = mapped_own[1];
 	mapped_own[1] = mapped_own[0];
 	mapped_own[0] = status.st_ino;
 }
@@ -106,7 +107,8 @@ static bool mapped_is_data(const char *line)
 
 	return path != NULL && data_path(path) && !mapped_system(path) &&
 	       mapped_inode(line) != mapped_own[0] &&
-	       mapped_inode(line) != mapped_own[1];
+	       mapped_inode(line) != mapped_own[1] &&
+	       mapped_inode(line) != mapped_own[2];
 }
 
 static bool mapped_is_ring(const char *line)

@@ -24,6 +24,11 @@ static inline void raw_close(int fd)
 	syscall(SYS_close, fd);
 }
 
+static inline int raw_allocate(int fd, size_t size)
+{
+	return (int)syscall(SYS_fallocate, fd, 0, 0, size);
+}
+
 static inline ssize_t raw_pread(int fd, void *to, size_t size, uint64_t from)
 {
 	return syscall(SYS_pread64, fd, to, size, from);

@@ -15,12 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const preload_choices[] = {"auto", "dsa", "torch", "none", NULL};
 
 /* What ends a path in LD_PRELOAD, or in PYTHONPATH. */
 #define SEPARATORS ": \t\n;"
+
+/* Links to what lies at such a path. */
+#define LINK_LIBRARY "io.libdsa-io.so"
+#define LINK_PYTHON  "io.python"
 
 /* The folder that this program lies in, with so much room behind it. */
 static int preload_own_folder(char folder[PATH_MAX], size_t room)
@@ -62,11 +67,6 @@ int preload_find(struct preload *preload, struct error *err)
 		return error_set(err, ENOENT,
 				 "libdsa-io.so and its hook lie neither beside dsa nor "
 				 "in ../lib/dsa");
-	if (strpbrk(preload->library, SEPARATORS) != NULL)
-		return error_set(
-			err, EINVAL,
-			"a path with a colon or a space can't be preloaded: %s",
-			preload->library);
 	return 0;
 }
 
@@ -86,18 +86,59 @@ int preload_find_file(const char *name, char path[PATH_MAX])
 	return -ENOENT;
 }
 
-/* ---- the page ---- */
+/* ---- links ---- */
 
-static void preload_name(char path[PATH_MAX], const char *folder)
+static void preload_name(char path[PATH_MAX], const char *folder, const char *name)
 {
-	snprintf(path, PATH_MAX, "%.*s/io", PATH_MAX - 8, folder);
+	snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX - 32, folder, name);
 }
+
+/* In the run's folder, or in one of their own where that has such a name itself. */
+static int preload_make_links(struct preload *preload, struct error *err)
+{
+	char own[] = "/tmp/dsa-XXXXXX", path[PATH_MAX];
+	bool named = strpbrk(preload->folder, SEPARATORS) == NULL;
+	const char *folder = named ? preload->folder : mkdtemp(own);
+
+	if (folder == NULL)
+		return error_sys(err, errno, "cannot make the folder %s", own);
+	memcpy(preload->links, folder, strlen(folder) + 1);
+	preload_name(path, folder, LINK_LIBRARY);
+	if (symlink(preload->library, path) == 0) {
+		memcpy(preload->library, path, sizeof(path));
+		preload_name(path, folder, LINK_PYTHON);
+		if (symlink(preload->python, path) == 0) {
+			memcpy(preload->python, path, sizeof(path));
+			return 0;
+		}
+	}
+	return error_sys(err, errno,
+			 "what lies at a path with a colon or a space is preloaded by "
+			 "a link: cannot make %s",
+			 path);
+}
+
+static void preload_remove_links(const char *folder)
+{
+	static const char *const names[] = {LINK_LIBRARY, LINK_PYTHON};
+	char path[PATH_MAX];
+	struct stat found;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		preload_name(path, folder, names[i]);
+		if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode))
+			unlink(path);
+	}
+}
+
+/* ---- the page ---- */
 
 void preload_forget(const char *folder)
 {
 	char path[PATH_MAX];
 
-	preload_name(path, folder);
+	preload_remove_links(folder);
+	preload_name(path, folder, "io");
 	unlink(path);
 }
 
@@ -124,27 +165,53 @@ static bool preload_in_memory(struct preload *preload)
 
 static int preload_make_page(struct preload *preload, struct error *err)
 {
-	preload_forget(preload->folder);
-	if (preload_in_memory(preload))
+	char file[PATH_MAX];
+
+	preload_name(file, preload->folder, "io");
+	if (preload_in_memory(preload)) {
+		preload->spare = io_page_create(file, IO_SPARSE, NULL);
 		return 0;
-	preload_name(preload->path, preload->folder);
-	preload->page = io_page_create(preload->path, err);
+	}
+	memcpy(preload->path, file, sizeof(file));
+	preload->page = io_page_create(file, IO_WHOLE, err);
 	return preload->page != NULL ? 0 : -EIO;
+}
+
+/* The one that the program's processes write: both, if some of them find the memory, but
+ * those that make batches are of one kind. */
+static struct io_page *preload_used(const struct preload *preload)
+{
+	const struct io_page *spare = preload->spare;
+
+	return spare != NULL && spare->batch_count > preload->page->batch_count
+		       ? preload->spare
+		       : preload->page;
+}
+
+static void preload_fill_page(struct io_page *page, const struct preload_wishes *wishes)
+{
+	emulated_storage_read(wishes->asked, page);
+	page->several = wishes->several;
+	atomic_store(&page->throttled, wishes->observes);
 }
 
 static int preload_fill(struct preload *preload, const struct preload_wishes *wishes,
 			struct error *err)
 {
-	struct io_page *page = preload->page;
+	struct io_page *page = preload->page, *spare = preload->spare;
+	int result = 0;
 
 	preload->asked = wishes->asked;
 	preload->ends_data = wishes->ends_data;
-	emulated_storage_read(wishes->asked, page);
-	page->several = wishes->several;
-	atomic_store(&page->throttled, wishes->observes);
-	if (wishes->overwrites || wishes->several)
-		return 0;
-	return kept_files_open(page, preload->folder, err);
+	preload_fill_page(page, wishes);
+	if (!wishes->overwrites && !wishes->several)
+		result = kept_files_open(page, preload->folder, err);
+	if (spare != NULL) {
+		preload_fill_page(spare, wishes);
+		memcpy(spare->kept_folder, page->kept_folder,
+		       sizeof(page->kept_folder));
+	}
+	return result;
 }
 
 static int preload_make(struct preload *preload, const struct preload_wishes *wishes,
@@ -152,6 +219,10 @@ static int preload_make(struct preload *preload, const struct preload_wishes *wi
 {
 	int result = preload_find(preload, err);
 
+	preload_forget(preload->folder);
+	if (result == 0 && (strpbrk(preload->library, SEPARATORS) != NULL ||
+			    strpbrk(preload->python, SEPARATORS) != NULL))
+		result = preload_make_links(preload, err);
 	if (result == 0)
 		result = preload_make_page(preload, err);
 	if (result == 0)
@@ -164,6 +235,8 @@ static int preload_make(struct preload *preload, const struct preload_wishes *wi
 int preload_open(struct preload *preload, const char *folder,
 		 const struct preload_wishes *wishes, struct error *err)
 {
+	struct error why = {0};
+
 	*preload = (struct preload){.page = NULL};
 	if (wishes->choice == PRELOAD_DSA || wishes->choice == PRELOAD_NONE)
 		return 0;
@@ -175,7 +248,8 @@ int preload_open(struct preload *preload, const char *folder,
 				 "loader alone");
 	if (wishes->choice == PRELOAD_TORCH)
 		return preload_make(preload, wishes, err);
-	preload_make(preload, wishes, NULL); /* or libdsa's is measured alone */
+	if (preload_make(preload, wishes, &why) < 0) /* libdsa's is measured alone */
+		memcpy(preload->why, why.message, sizeof(preload->why));
 	return 0;
 }
 
@@ -183,17 +257,24 @@ int preload_put_back(const struct preload *preload, struct error *err)
 {
 	if (preload->page == NULL || preload->page->kept_folder[0] == '\0')
 		return 0;
-	return kept_files_put_back(preload->page, err);
+	return kept_files_put_back(preload_used(preload), err);
 }
 
 void preload_close(struct preload *preload)
 {
+	if (preload->links[0] != '\0') {
+		preload_remove_links(preload->links);
+		if (strcmp(preload->links, preload->folder) != 0)
+			rmdir(preload->links);
+		preload->links[0] = '\0';
+	}
 	if (preload->page == NULL)
 		return;
 	if (preload->page->kept_folder[0] != '\0')
 		rmdir(preload->page->kept_folder); /* where nothing was kept */
 	io_page_unmap(preload->page);
-	preload->page = NULL;
+	io_page_unmap(preload->spare);
+	preload->page = preload->spare = NULL;
 	if (preload->memory > 0)
 		close(preload->memory);
 	preload_forget(preload->folder);
@@ -210,7 +291,7 @@ static bool preload_is_own(const struct preload *preload, const char *path)
 /* Those that are still there. */
 static int preload_written(const struct preload *preload, struct profile *profile)
 {
-	const struct io_page *page = preload->page;
+	const struct io_page *page = preload_used(preload);
 	uint64_t count = page->written_count;
 	size_t used = 0;
 
@@ -239,11 +320,12 @@ static int preload_written(const struct preload *preload, struct profile *profil
 
 int preload_result(const struct preload *preload, struct profile *profile)
 {
-	const struct io_page *page = preload->page;
+	const struct io_page *page;
 	int result;
 
-	if (page == NULL || page->several)
+	if (preload->page == NULL || preload->page->several)
 		return 0;
+	page = preload_used(preload);
 	result = kept_files_close(page, profile);
 	if (result == 0)
 		result = prep_parts_add(page, profile);
@@ -277,7 +359,12 @@ static int preload_join(const char *variable, const char *word, bool before)
 
 int preload_set_environment(const struct preload *preload)
 {
+	char file[PATH_MAX] = "";
+
+	if (preload->spare != NULL)
+		preload_name(file, preload->folder, "io");
 	if (setenv("DSA_IO", preload->path, 1) < 0 ||
+	    setenv("DSA_IO_FILE", file, 1) < 0 ||
 	    setenv("DSA_ASKED", preload->asked != NULL ? preload->asked : "", 1) < 0 ||
 	    (preload->ends_data && setenv("DSA_END", "data", 1) < 0) ||
 	    preload_join("LD_PRELOAD", preload->library, false) < 0)

@@ -78,7 +78,11 @@ class Library:
     def __init__(self):
         quick, slow = ctypes.PyDLL(None), ctypes.CDLL(None)
         for name, arguments in FUNCTIONS.items():
-            function = getattr(slow if name in WAITING else quick, name)
+            try:
+                function = getattr(slow if name in WAITING else quick, name)
+            except AttributeError as error:
+                raise ImportError("libdsa-io.so is not in LD_PRELOAD any more, or is of "
+                                  "another version") from error
             function.argtypes = arguments
             function.restype = ctypes.c_int if name in WITH_VALUE else RESULTS.get(name)
             setattr(self, name.replace("dsa_hook_", "").replace("dsa_io_", ""), function)

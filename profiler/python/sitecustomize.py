@@ -12,12 +12,23 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = "torch.utils.data.dataloader"
 
 
+def _refuse(error):
+    """The program runs on as without dsa, which is told why; the user is, if even that
+    fails. The library may not be loaded yet."""
+    why = f"its hook failed: {type(error).__name__}: {error}"
+    try:
+        import ctypes
+        library = os.path.join(os.path.dirname(os.path.realpath(HERE)), "libdsa-io.so")
+        ctypes.CDLL(library).dsa_hook_refuse(why.encode())
+    except Exception:
+        print("dsa:", why, file=sys.stderr)
+
 def _install(module):
     try:
         import dsa_hook
         dsa_hook.install(module)
-    except Exception:  # the program runs on as without dsa
-        pass
+    except Exception as error:
+        _refuse(error)
 
 
 def _first_call(owner, name, plain, install):

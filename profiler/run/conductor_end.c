@@ -176,7 +176,10 @@ static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR
 	text[0] = '\0';
 	if (job->trace->processes[0].pid != 0)
 		return text;
-	if (target->preload == NULL)
+	if (target->preload == NULL && target->blind != NULL && *target->blind != '\0')
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": no loader of its own could be seen: %s", target->blind);
+	else if (target->preload == NULL)
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": it does not load its data with dsa: %s", how);
 	else if (target->command != NULL && preload_is_hidden(target->command, &hidden))

@@ -194,6 +194,7 @@ static int fill_targets(const struct launch *launch, struct conductor_job *jobs,
 		target->job = config->startup.jobs > 0 ? numbers[i] : NULL;
 		target->preload =
 			launch->preload.page != NULL ? &launch->preload : NULL;
+		target->blind = launch->preload.why;
 		target->injection = config->startup.injection != NULL
 					    ? config->startup.injection->path
 					    : NULL;

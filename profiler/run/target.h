@@ -27,6 +27,7 @@ struct target_config {
 	const char *loader;            /* DSA_LOADER; NULL or "": left as it is */
 	const char *job;               /* DSA_JOB; NULL: it is not one of several */
 	const struct preload *preload; /* for a loader of its own; NULL: none */
+	const char *blind;     /* why there is none; NULL or "": none is wanted */
 	const char *injection; /* CUDA_INJECTION64_PATH; NULL or "": left as it is */
 	unsigned cores;        /* CPUs it may use of dsa's; 0: all of them */
 	bool background;       /* it gets neither dsa's terminal nor its input */

@@ -26,14 +26,14 @@ void io_part_attach(const char *path)
 	attach_self.page = NULL;
 	attach_child();
 	batch_child();
-	attach_begin(path);
+	attach_begin(path, NULL);
 }
 
 int io_part_setup(void **state)
 {
 	int result = scratch_setup(state);
 
-	io_part = io_page_create("page", NULL);
+	io_part = io_page_create("page", IO_WHOLE, NULL);
 	io_part_attach("page");
 	return io_part != NULL ? result : -1;
 }

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	page = strcmp(argv[1], "make") == 0 ? io_page_create(argv[2], &err)
+	page = strcmp(argv[1], "make") == 0 ? io_page_create(argv[2], IO_WHOLE, &err)
 					    : map(argv[2]);
 	if (page == NULL) {
 		fprintf(stderr, "%s\n", err.message);

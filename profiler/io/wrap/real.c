@@ -295,14 +295,16 @@ __attribute__((constructor)) static void real_begin(int argc, char **argv,
 						    char **environment)
 {
 	const char *path = real_variable(environment, "DSA_IO=");
+	const char *spare = real_variable(environment, "DSA_IO_FILE=");
 
 	(void)argc;
 	(void)argv;
 	real_find_all();
 	if (path == NULL)
 		return;
-	attach_begin(path);
+	attach_begin(path, spare);
 	mapped_ignore(path);
+	mapped_ignore(spare);
 	mapped_ignore(real_variable(environment, "DSA_SESSION="));
 	pthread_atfork(NULL, attach_forked, real_child);
 }

@@ -44,11 +44,11 @@ static void nothing_is_replaced(void **state)
 
 	(void)state;
 	scratch_text("mine", "mine");
-	assert_null(io_page_create("mine", &err));
+	assert_null(io_page_create("mine", IO_WHOLE, &err));
 	assert_int_equal(err.code, EEXIST);
 	assert_non_null(strstr(err.message, "cannot make mine"));
 	assert_int_equal(scratch_size("mine"), 4);
-	assert_null(io_page_create("no/folder", &err));
+	assert_null(io_page_create("no/folder", IO_WHOLE, &err));
 	assert_int_equal(err.code, ENOENT);
 }
 
@@ -70,6 +70,33 @@ static void another_file_is_refused(void **state)
 	assert_int_equal(dsa_io_list_read(1, 0), 0);
 	io_part_page()->version--;
 	assert_null(dsa_io_page()); /* it does not ask again */
+}
+
+static blkcnt_t blocks_of(const char *path)
+{
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	return status.st_blocks;
+}
+
+/* As in another namespace of processes, or where dsa could not be asked for its memory. */
+static void a_spare_one_takes_room_once_it_is_wanted(void **state)
+{
+	struct io_page *spare = io_page_create("spare", IO_SPARSE, NULL);
+
+	(void)state;
+	assert_non_null(spare);
+	assert_true(blocks_of("spare") * 512 < (off_t)sizeof(*spare) / 8);
+	attach_begin("page", "spare");
+	dsa_io_page()->looks_at = 1;
+	assert_int_equal(spare->looks_at, 0);
+	io_part_attach("");
+	attach_begin("missing", "spare");
+	dsa_io_page()->looks_at = 2;
+	assert_int_equal(spare->looks_at, 2);
+	assert_true(blocks_of("spare") * 512 >= (off_t)sizeof(*spare));
+	io_page_unmap(spare);
 }
 
 /* ---- slots ---- */
@@ -180,6 +207,7 @@ int main(int argc, char **argv)
 		IN_PAGE(it_is_whole_and_private),
 		IN_PAGE(nothing_is_replaced),
 		IN_PAGE(another_file_is_refused),
+		IN_PAGE(a_spare_one_takes_room_once_it_is_wanted),
 		IN_PAGE(a_process_keeps_its_slot),
 		IN_PAGE(one_that_lives_is_left_alone),
 		IN_PAGE(a_child_has_its_own),
