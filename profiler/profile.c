@@ -198,6 +198,7 @@ static void free_texts(struct profile *profile)
 		profile->limit.other,
 		profile->limit_next.other,
 		profile->limit_why,
+		profile->bound_why,
 		profile->loader,
 		profile->directory,
 		profile->model.why,

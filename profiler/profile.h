@@ -439,6 +439,7 @@ struct profile {
 	struct profile_word limit;      /* what limits today, of profile_limits, */
 	struct profile_word limit_next; /* and what would without that stall */
 	char *limit_why;                /* one line */
+	char *bound_why; /* why the data stalls are an upper bound, one line; NULL: none */
 	struct interval overhead;  /* of the instrumentation, share of CPU per sample */
 	double overhead_floor;     /* systematic floor added to each interval, share */
 	struct interval hit_ratio; /* of the cache in real windows */

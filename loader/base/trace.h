@@ -218,9 +218,16 @@ struct trace_process {
 /* What was done about devices that compute later than they are asked to. */
 enum trace_devices {
 	TRACE_NO_DEVICES,
+	TRACE_UNAWAITED, /* they can't be waited for, and steps seem shorter than they are */
 	TRACE_AWAITED, /* the program's steps so far had been computed at its ends */
 	TRACE_CAPTURED /* a graph was recorded, and nothing could be waited for */
 };
+
+/* True where a window ends once devices have done what they were given. */
+static inline bool trace_is_awaited(uint32_t devices)
+{
+	return devices == TRACE_AWAITED || devices == TRACE_CAPTURED;
+}
 
 /* How batches read that was no call: it can't be timed, counted or brought into memory.
  * The same numbers as in profiler/io_page.h. */

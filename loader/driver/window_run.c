@@ -71,7 +71,7 @@ void driver_data_ended(struct driver *driver)
 
 	if (driver->measuring) {
 		driver_await_devices(driver);
-		if (driver->window->made.devices != TRACE_NO_DEVICES) {
+		if (trace_is_awaited(driver->window->made.devices)) {
 			now = clock_now();
 			record_extend(driver, now);
 		}
@@ -83,7 +83,7 @@ void driver_data_ended(struct driver *driver)
 
 void driver_leave_window(struct driver *driver)
 {
-	if (driver->measuring && driver->window->made.devices != TRACE_NO_DEVICES)
+	if (driver->measuring && trace_is_awaited(driver->window->made.devices))
 		driver_close_window(driver, TRACE_REFUSED);
 	else
 		driver_end_window(driver, atomic_load(&driver->trace->last_request_ns));

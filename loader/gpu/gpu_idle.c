@@ -13,7 +13,7 @@ static uint32_t gpu_awaited(cuda_result result)
 {
 	return gpu_is_captured(result)  ? TRACE_CAPTURED
 	       : result == CUDA_SUCCESS ? TRACE_AWAITED
-					: TRACE_NO_DEVICES;
+					: TRACE_UNAWAITED;
 }
 
 /*

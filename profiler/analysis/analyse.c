@@ -436,11 +436,24 @@ static int add_limit(const struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
+/* A step that is computed later seems shorter where batches are ready. */
+static int analyse_bound_why(const struct evidence *evidence, struct profile *profile)
+{
+	for (size_t i = 0; i < evidence->count; i++)
+		if (evidence->windows[i].raw->made.devices == TRACE_UNAWAITED)
+			return profile_text(
+				&profile->bound_why,
+				"the program computes later than it asks for "
+				"batches, and can't be waited for");
+	return 0;
+}
+
 static int analyse_find(const struct trace *const *sessions, unsigned count,
 			struct evidence *evidence, struct profile *profile)
 {
 	if (add_figures(sessions[0], profile) < 0 ||
-	    analyse_add_windows(evidence, profile) < 0)
+	    analyse_add_windows(evidence, profile) < 0 ||
+	    analyse_bound_why(evidence, profile) < 0)
 		return -ENOMEM;
 	add_totals(sessions, count, profile);
 	if (add_shares(evidence, profile) < 0)

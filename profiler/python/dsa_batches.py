@@ -156,7 +156,7 @@ def memory_free(root="/"):
 class Pool:
     """Copies in private memory: of the workers' shared memory and descriptors nothing is
     kept. Masters are never given; what the program changed is copied from its master again:
-    a tensor if its version tells so, an array of NumPy if its elements do, of which of long
+    a tensor if its version, place or need of a gradient tells so, an array of NumPy if its elements do, of which of long
     ones some are looked at; anything else each time. Either module may be None."""
 
     def __init__(self, torch, numpy=None):
@@ -205,8 +205,9 @@ class Pool:
         """Another one once it is changed; None: who knows?"""
         if isinstance(leaf, self.tensor):
             try:
-                return leaf._version
-            except RuntimeError:  # of inference mode
+                return (leaf._version, leaf.data_ptr(), leaf.shape, leaf.requires_grad,
+                        leaf.is_leaf and leaf.grad is None)
+            except RuntimeError:  # of inference mode; without a place of its own
                 return None
         if not self.is_array(leaf):
             return None

@@ -3,6 +3,7 @@ is."""
 
 import atexit
 import ctypes
+import errno
 import os
 import sys
 
@@ -11,10 +12,26 @@ from dsa_library import Calls
 
 END_DATA = os.environ.get("DSA_END") == "data"
 ONLY_WATCHES = 1  # HOOK_WATCH of enum hook_wish
+NO_DEVICES, UNAWAITED, AWAITED, CAPTURED = range(4)  # enum trace_devices
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Unmeasured(Exception):
     """Why the program runs on as without dsa."""
+
+
+def is_own(error):
+    """True of what the hook raised, or failed at, itself: as of a loader that is not as it
+    was. What its calls into the program raise is the program's."""
+    if isinstance(error, StopIteration) or not isinstance(error, Exception):
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and \
+        os.path.dirname(os.path.abspath(trace.tb_frame.f_code.co_filename)) == HERE
 
 
 def copied(call, *arguments):
@@ -26,20 +43,55 @@ def copied(call, *arguments):
 
 
 def device():
-    """torch.cuda where the program computes later than it says; else None."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    return cuda if cuda is not None and cuda.is_initialized() else None
+    """torch.cuda, or the like, where the program computes later than it says; else None."""
+    torch = sys.modules.get("torch")
+    for name in ("cuda", "xpu"):
+        found = getattr(torch, name, None)
+        if found is not None and found.is_initialized():
+            return found
+    return None
+
+
+def is_elsewhere():
+    """True where it computes by what has no way to be waited for as a whole: XLA, or JAX."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return "torch_xla" in sys.modules or bool(getattr(bridge, "_backends", None))
+
+
+class Relaxed:
+    """Around calls that may not spoil a graph that another thread captures; nothing where
+    NVIDIA's driver is not there."""
+
+    RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+
+    def __init__(self):
+        try:
+            driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+            self.exchange = driver.cuThreadExchangeStreamCaptureMode
+        except (OSError, AttributeError):
+            self.exchange = lambda mode: None
+        self.mode = ctypes.c_int(self.RELAXED)
+
+    def __enter__(self):
+        self.exchange(ctypes.byref(self.mode))
+
+    def __exit__(self, *_):
+        self.exchange(ctypes.byref(self.mode))
 
 
 def still():
     """Waits until devices have done what they were given: enum trace_devices."""
-    cuda = device()
-    if cuda is None:
-        return 0
-    if cuda.is_current_stream_capturing():
-        return 2
-    cuda.synchronize()
-    return 1
+    found = device()
+    if found is None:
+        return UNAWAITED if is_elsewhere() else NO_DEVICES
+    try:
+        if getattr(found, "is_current_stream_capturing", bool)():
+            return CAPTURED
+        with Relaxed():
+            found.synchronize()
+        return AWAITED
+    except RuntimeError as error:  # of another stream that is captured
+        return CAPTURED if "captur" in str(error) else UNAWAITED
 
 
 def refusal(settings, other):
@@ -75,11 +127,25 @@ class Driver:
                            Calls.STILL(self.guarded(still)),
                            Calls.COUNT(self.guarded(loading.count)),
                            Calls.MAKE(self.guarded(loading.make)))
-        if self.library.open(ctypes.byref(about), ctypes.byref(self.calls)) != 0:
+        result = self.library.open(ctypes.byref(about), ctypes.byref(self.calls))
+        if result == -errno.ENOENT:
+            self.say_unseen()
+        if result != 0:
             return False  # libdsa drives, or another process, or dsa is gone
         dsa_library.driving = about.kind, os.getpid()
         atexit.register(self.library.close)
         return True
+
+    def say_unseen(self):
+        """What is shared with dsa could not be opened: dsa is told, or the user."""
+        self.library.refuse(b"it can't open the file 'io' of the run's folder, through which "
+                            b"its workers are seen")
+        try:
+            with open(os.environ["DSA_SESSION"], "r+b"):
+                pass
+        except (KeyError, OSError) as error:
+            print(f"dsa: this program is not measured: {error}: start dsa as the user that "
+                  "it runs as, and where it runs see that folder", file=sys.stderr)
 
     def guarded(self, call):
         """What fails is told to the program later, from where it asked."""

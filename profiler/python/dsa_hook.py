@@ -23,7 +23,7 @@ import weakref
 import dsa_library
 import dsa_recipe
 from dsa_batches import Stream, count
-from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, device, refusal
+from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, refusal
 from dsa_fetch import patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
@@ -34,7 +34,7 @@ PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
-NEEDED_OF_WORKERS = ("_task_info", "_try_put_index", "_prefetch_factor", "_workers")
+NEEDED_OF_WORKERS = "_task_info", "_try_put_index", "_prefetch_factor"
 MAP = 0  # _DatasetKind.Map
 
 now = time.monotonic_ns
@@ -62,14 +62,18 @@ class Hook:
     # -- which loader --
 
     def next(self, it):
-        if self.inside:
-            return self.plain(it)
+        if self.inside:  # of a loader below this one, or of another thread
+            batch = self.plain(it)
+            returned(it)
+            return batch
         if it._dsa_loader is not self.loader and not self.succeeds(it):
             return self.next_of_other(it)
         self.inside = True
         try:
             return self.step(it)
-        except Unmeasured as error:
+        except Exception as error:
+            if not is_own(error):
+                raise
             return self.go_on(it, error)
         finally:
             self.inside = False
@@ -90,8 +94,7 @@ class Hook:
             return self.next(it)
         began = now()
         batch = self.plain(it)
-        if isinstance(it._sampler_iter, Stream):
-            it._sampler_iter.returned()
+        returned(it)
         if it._dsa_steps == 0:
             it._dsa_start_ns += now() - began
         it._dsa_steps += 1
@@ -107,16 +110,21 @@ class Hook:
         """The program runs on as without dsa, which is told."""
         self.turn_off()
         why = str(error) if isinstance(error, Unmeasured) else repr(error)
-        self.library.refuse(f"torch {self.torch.__version__}: {why}".encode())
+        version = getattr(self.torch, "__version__", "")
+        self.library.refuse(f"torch {version}: {why}".encode())
 
     def go_on(self, it, error):
         """Without dsa, from where windows have left the loader."""
         self.give_up(error)
         self.library.cut()
-        if self.loading.source == LOADED:  # its workers make what nobody gets
-            self.loading.drain()
-        self.loading.leave()
-        self.loading.prime()
+        try:
+            if self.loading.source == LOADED:  # its workers make what nobody gets
+                self.loading.drain()
+            self.loading.leave()
+            self.loading.prime()
+        except Exception as another:  # the program's is raised again when it asks
+            if not is_own(another):
+                raise
         return self.plain(it)
 
     def is_trained_from(self, it):
@@ -268,37 +276,60 @@ class Hook:
             self.turn_off()
 
 
+def returned(it):
+    """It gave a batch."""
+    stream = getattr(it, "_sampler_iter", None)
+    if isinstance(stream, Stream):
+        stream.returned()
+
+
 # ---- patches ----
+
+NOBODY = weakref.ref(set())  # the loader of an iterator that was not made as torch's are
+
 
 def wrap(hook, it):
     """A Stream around the sampler, which torch makes anew for each epoch."""
+    if not hook.off and not isinstance(it._sampler_iter, Stream):
+        it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
+                                  it._dataset_kind != MAP)
+        it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
+        it._dsa_began = now()
+
+
+def guarded(hook, call, *arguments):
+    """What fails of dsa's is no failure of the program's."""
     try:
-        if not hook.off and not isinstance(it._sampler_iter, Stream):
-            it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
-                                      it._dataset_kind != MAP)
-            it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
-            it._dsa_began = now()
+        call(*arguments)
     except Exception as error:
         hook.give_up(error)
+
+
+def know(it, loader):
+    """Whose iterator it is."""
+    it._dsa_loader = weakref.ref(loader)
+    batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+    it._dsa_loads = loader.dataset, batch or 1, getattr(loader, "in_order", True)
 
 
 def patch_iterator(hook, module):
     base, loader = module._BaseDataLoaderIter, module.DataLoader
     plain_init, plain_reset, plain_iter = base.__init__, base._reset, loader.__iter__
 
+    base._dsa_loader, base._dsa_loads = NOBODY, (None, 1, True)
+    base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = base._dsa_began = 0
+
     @functools.wraps(plain_init)
     def __init__(self, loader, *args, **kwargs):
-        patch_backward(hook)
+        guarded(hook, patch_backward, hook)
         plain_init(self, loader, *args, **kwargs)
-        self._dsa_loader = weakref.ref(loader)
-        batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
-        self._dsa_loads = loader.dataset, batch or 1, getattr(loader, "in_order", True)
-        wrap(hook, self)
+        guarded(hook, know, self, loader)
+        guarded(hook, wrap, hook, self)
 
     @functools.wraps(plain_reset)
     def _reset(self, *args, **kwargs):
         plain_reset(self, *args, **kwargs)
-        wrap(hook, self)
+        guarded(hook, wrap, hook, self)
 
     @functools.wraps(hook.plain)
     def __next__(self):
@@ -310,7 +341,8 @@ def patch_iterator(hook, module):
             return iter(())
         began = now()
         it = plain_iter(self)
-        it._dsa_began, it._dsa_start_ns = began, now() - began
+        if isinstance(it, base):  # or a loader of the program's kind gives what it likes
+            it._dsa_began, it._dsa_start_ns = began, now() - began
         return it
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__

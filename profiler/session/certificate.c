@@ -177,7 +177,7 @@ static bool certificate_refused(struct window *window)
 				    "void: the program began another epoch");
 	if (raw->flags & TRACE_EPOCH)
 		return window_judge(window, false, "void: it ended within an epoch");
-	if (raw->made.devices != TRACE_NO_DEVICES)
+	if (trace_is_awaited(raw->made.devices))
 		return window_judge(window, false,
 				    "void: the program ended, maybe before its device");
 	if (lacks_pool(window))

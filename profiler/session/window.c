@@ -211,7 +211,7 @@ static void add_step(struct window *window, const struct trace_step *step,
 
 	if (holds_pause(step, typical)) {
 		/* a device goes on meanwhile with what it was given before */
-		if (step->steps <= 1 && window->raw->made.devices == TRACE_NO_DEVICES) {
+		if (step->steps <= 1 && !trace_is_awaited(window->raw->made.devices)) {
 			window->outside_s += wall * 1e-9;
 			return;
 		}
@@ -228,7 +228,7 @@ static void add_steps(struct window *window)
 {
 	size_t count;
 	const struct trace_step *steps = window_steps(window, &count);
-	bool ahead = window->raw->made.devices != TRACE_NO_DEVICES;
+	bool ahead = trace_is_awaited(window->raw->made.devices);
 	double typical = 0;
 
 	if (count > 0)

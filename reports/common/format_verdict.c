@@ -167,6 +167,8 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 	fputs("Training waits for data ", out);
 	format_verdict_share(out, stalls);
 	fputs(" of its time", out);
+	if (profile->bound_why != NULL)
+		fputs(" (asynchronous program: upper bound)", out);
 	format_verdict_limits(out, profile);
 	putc('.', out);
 }

@@ -79,6 +79,7 @@ const struct field field_profile[] = {
 	AT("limit.what", LIMIT, limit),
 	AT("limit.next", LIMIT, limit_next),
 	AT("limit.why", TEXT, limit_why),
+	AT("bound.why", TEXT, bound_why),
 	AT("overhead", SHARE, overhead),
 	AT("overhead.floor_share", NUMBER, overhead_floor),
 	AT("busy.why", TEXT, busy_why),

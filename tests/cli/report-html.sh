@@ -14,3 +14,6 @@ cmp report.html same.html
 # The cost of epochs is told where the loader reads nothing, too.
 sed 's/^{$/{"epoch_starts": {"count": 3, "mean_s": 90},/' "$DATA/run.json" >epochs.json
 dsa report --format=html epochs.json | grep -A2 'id="own"'
+# The verdict says what it is not sure of.
+sed 's/^{$/{"bound": {"why": "it is asynchronous"},/' "$DATA/run.json" >bound.json
+dsa report --format=text bound.json | grep -A1 'upper bound'

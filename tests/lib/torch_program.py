@@ -273,6 +273,67 @@ def guards(_):
         pool.add(mine, 2)
         pool.give()[0][0].zero_()
         assert pool.give()[0][0].eq(1).all()
+    pool.clear()
+    pool.add(mine, 2)
+    (pool.give()[0][0].requires_grad_() * 2).sum().backward()
+    given = pool.give()[0][0]
+    assert not given.requires_grad and given.grad is None
+    given.data = torch.zeros(3)
+    assert pool.give()[0][0].equal(torch.ones(2))
+    guard_loaders(Hook)
+    guard_devices()
+
+
+def guard_devices():
+    """What is known of a device that is none of ours."""
+    from dsa_driver import AWAITED, CAPTURED, NO_DEVICES, UNAWAITED, still
+
+    def fails(why):
+        raise RuntimeError(why)
+
+    cuda, found = torch.cuda, [still()]
+    for waits, xpu in ((lambda: None, False), (lambda: fails("no such device"), False),
+                       (lambda: fails("operation not permitted when stream is capturing"), False),
+                       (lambda: None, True)):
+        one = types.SimpleNamespace(is_initialized=lambda: True, synchronize=waits,
+                                    is_current_stream_capturing=lambda: False)
+        if xpu:
+            del one.is_current_stream_capturing
+            torch.xpu, torch.cuda = one, cuda
+        else:
+            torch.cuda = one
+        found.append(still())
+    del torch.xpu
+    sys.modules["torch_xla"] = types
+    found.append(still())
+    assert found == [NO_DEVICES, AWAITED, UNAWAITED, CAPTURED, AWAITED, UNAWAITED], found
+
+
+class Generates(torch.utils.data.DataLoader):
+    """A loader whose iterator is none of torch's, and takes no attribute."""
+
+    def _get_iterator(self):
+        return (i for i in range(3))
+
+
+def guard_loaders(make_hook):
+    """Iterators that are not what torch's are, and a hook that fails in the middle."""
+    from dsa_batches import Stream
+    from dsa_hook import patch_iterator
+    told = []
+    library = types.SimpleNamespace(refuse=told.append, cut=lambda: None)
+    module = torch.utils.data.dataloader
+    hook = make_hook(module, library, lambda it: "plain")
+    stream = Stream([], iter([[1, 2]]))
+    next(stream)
+    it = types.SimpleNamespace(_dsa_loader=None, _sampler_iter=stream)
+    hook.inside = True  # of another thread
+    assert hook.next(it) == "plain" and not stream.lengths
+    hook.inside, hook.loading = False, types.SimpleNamespace()
+    assert hook.next(it) == "plain" and hook.off and b"no attribute" in told[0], told
+    hook = make_hook(module, library, module._BaseDataLoaderIter.__next__)
+    patch_iterator(hook, module)
+    assert list(Generates([1])) == [0, 1, 2]
 
 
 class Things(Files):
