@@ -214,10 +214,9 @@ struct io_page {
 	/* Samples that were looked at, and calls of parts there was no room for. */
 	_Atomic uint64_t looked_samples, dropped_parts;
 
-	/* Of the driving loader: epochs whose first batch's beginning is known, and how long
-	 * it took until then; epochs whose workers ended with them, and how long that
+	/* Of the driving loader: epochs whose workers ended with them, and how long that
 	 * took. */
-	_Atomic uint64_t epoch_boots, epoch_boot_ns, epoch_ends, epoch_end_ns;
+	_Atomic uint64_t epoch_ends, epoch_end_ns;
 	struct io_recipe recipe;
 	struct io_slot slots[IO_SLOTS];
 	struct io_batch batches[IO_BATCHES];

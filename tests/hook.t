@@ -260,7 +260,8 @@ def check_without_backward(scratch):
 def check_refused(scratch):
     words = ("train", "data", "epochs=1", "rate=4000")
     done = dsa_run(scratch, "out-ranks", "", *words, variables={"WORLD_SIZE": "2"})
-    tap.ok(done.returncode == 3 and "--observe" in done.stderr and "the end" in done.stdout,
+    tap.ok(done.returncode == 3 and "--observe" in done.stderr and "the end" in done.stdout and
+           done.stderr.count("WORLD_SIZE") == 1,
            "ranks of one job: refused, and the program goes on", done.returncode, done.stderr)
     done = dsa_run(scratch, "out-cache", "--cache 10%", *words)
     tap.ok(done.returncode == 3 and "--cache acts on libdsa's loader alone" in done.stderr,

@@ -25,6 +25,12 @@ CASES = (
      "Normalize([.5] * 3, [.25] * 3)", "mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25)"),
     ("RandomResizedCrop(64), RandomHorizontalFlip(), ToTensor()", "mean=(0, 0, 0)"),
     ("RandomResizedCrop(64), RandomHorizontalFlip(), PILToTensor()", 'type="uint8"'),
+    ("PILToTensor(), RandomResizedCrop(64, antialias=True), RandomHorizontalFlip(), "
+     "ConvertImageDtype(), ImageNet", "size=64)"),
+    ("PILToTensor(), Resize(256, antialias=True), CenterCrop(224)",
+     'evaluate=True, type="uint8")'),
+    ("PILToTensor(), RandomResizedCrop(64), ConvertImageDtype()",
+     r"!RandomResizedCrop\(antialias=(None|warn)\)|the order"),
     ("Resize(256), CenterCrop(224), ToTensor(), ImageNet", "size=224, evaluate=True"),
     ("RandomResizedCrop(64), RandomHorizontalFlip(), RandAugment(), ToTensor()", "!RandAugment"),
     ("Resize(300), CenterCrop(224), ToTensor()", r"!Resize\(size=300\)"),

@@ -35,6 +35,7 @@ struct run {
 	unsigned ends_data;   /* 1: the loop of such a program ends, not the program */
 	unsigned overwrites;  /* 1: files are not kept that the program overwrites */
 	bool warned, leaving; /* the user was told */
+	char told[TRACE_WHY]; /* why the program goes on without dsa; "": nothing */
 	uint64_t next_line;   /* clock_now(): of the progress; 0: none yet */
 };
 
@@ -200,14 +201,22 @@ static void run_bounded(void *context, uint64_t gets, double bytes)
 
 static void run_unmeasured(void *context, const char *why)
 {
-	const struct run *run = context;
+	struct run *run = context;
 	struct error err = {0};
 
 	if (run->end.trials.quiet)
 		return;
-	error_set(&err, ENOTSUP, "the program goes on without dsa: %.*s", TRACE_WHY,
-		  why);
+	snprintf(run->told, sizeof(run->told), "%.*s", TRACE_WHY - 1, why);
+	error_set(&err, ENOTSUP, "the program goes on without dsa: %s", run->told);
 	cmd_fail(&err);
+}
+
+/* Says why, unless it has been said when the program went on. */
+static int run_fail(const struct run *run, const struct error *err)
+{
+	bool told = run->told[0] != '\0' && strstr(err->message, run->told) != NULL;
+
+	return told ? 3 : cmd_fail(err);
 }
 
 /* "prep 38.1% ±2.1, fetch 12.1% ±1.5" */
@@ -291,7 +300,7 @@ static int measure_and_conclude(struct run *run)
 	profile_init(&profile);
 	run_prepare(run);
 	status = measure(&run->measure, &profile, &err);
-	status = status < 0 ? cmd_fail(&err) : run_end(&run->end, &profile);
+	status = status < 0 ? run_fail(run, &err) : run_end(&run->end, &profile);
 	profile_free(&profile);
 	return status;
 }

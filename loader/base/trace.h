@@ -215,6 +215,9 @@ struct trace_process {
 	_Atomic uint64_t histograms[TRACE_HISTOGRAMS][TRACE_BUCKETS];
 };
 
+/* Whether a loader of libdsa's may still come, of which the program goes on. */
+enum trace_unmeasured { TRACE_SO_FAR = 1, TRACE_NEVER /* it has no libdsa */ };
+
 /* What was done about devices that compute later than they are asked to. */
 enum trace_devices {
 	TRACE_NO_DEVICES,
@@ -516,7 +519,8 @@ struct trace {
 	_Atomic uint32_t batch_count;  /* records, driver */
 	_Atomic uint32_t epoch_starts; /* times that the program began an epoch, and */
 	_Atomic uint64_t epoch_start_ns; /* what took until its first batch came */
-	/* Why the program goes on without dsa; written once, then `unmeasured` is set. */
+	/* Why the program goes on without dsa; written once, then `unmeasured` is set: enum
+	 * trace_unmeasured. */
 	_Atomic uint32_t unmeasured;
 	char unmeasured_why[TRACE_WHY];
 	/* Why there are no batches for synthetic and copied windows; "": not known. */

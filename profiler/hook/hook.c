@@ -6,6 +6,7 @@
 #include "profiler/hook/hook_list.h"
 #include "profiler/io/dsa_io.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,6 +399,20 @@ static struct trace *hook_session(void)
 	return path == NULL || *path == '\0' ? NULL : trace_map(path, true, NULL);
 }
 
+static void hook_refuse(const char *why, enum trace_unmeasured unmeasured)
+{
+	struct trace *trace = hook_session();
+
+	if (trace == NULL)
+		return;
+	if (trace->unmeasured == 0 && (trace->driver == 0 || hook.process != NULL)) {
+		io_copy_text(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
+		atomic_store_explicit(&trace->unmeasured, unmeasured,
+				      memory_order_release);
+	}
+	trace_unmap(trace);
+}
+
 static bool hook_drive(const struct hook_about *from)
 {
 	struct trace_loader about;
@@ -427,6 +442,15 @@ static void hook_keep(struct io_page *page)
 	atomic_compare_exchange_strong(&page->keeping, &none, clock_real());
 }
 
+static bool hook_may_have_libdsa(const struct hook_about *about)
+{
+	void *library = dlopen("libdsa.so.1", RTLD_NOLOAD | RTLD_LAZY);
+
+	if (library != NULL)
+		dlclose(library);
+	return library != NULL || about->libdsa;
+}
+
 int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls)
 {
 	if (hook.trace != NULL)
@@ -442,8 +466,9 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.counted = atomic_load(&hook.page->batch_count);
 	hook.process = NULL;
 	if (hook.page->several)
-		dsa_hook_refuse("several programs at once are measured with libdsa's "
-				"loader alone, and this is the program's own");
+		hook_refuse("several programs at once are measured with libdsa's "
+			    "loader alone, and this is the program's own",
+			    hook_may_have_libdsa(about) ? TRACE_SO_FAR : TRACE_NEVER);
 	else if (hook.trace->driver == 0)
 		hook.process = trace_claim(hook.trace, false);
 	if (hook.process != NULL && hook_drive(about)) {
@@ -593,13 +618,5 @@ int dsa_hook_observes(void)
 
 void dsa_hook_refuse(const char *why)
 {
-	struct trace *trace = hook_session();
-
-	if (trace == NULL)
-		return;
-	if (trace->unmeasured == 0 && (trace->driver == 0 || hook.process != NULL)) {
-		io_copy_text(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
-		atomic_store_explicit(&trace->unmeasured, 1, memory_order_release);
-	}
-	trace_unmap(trace);
+	hook_refuse(why, TRACE_SO_FAR);
 }

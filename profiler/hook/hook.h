@@ -76,6 +76,8 @@ struct hook_about {
 	/* Why batches can't be given again, for trace_loader.no_list: nothing is asked from
 	 * HOOK_LIST then. NULL: they can, as far as the hook knows. */
 	const char *no_list;
+	uint32_t
+		libdsa; /* 1: the program has dsa's module, and may open its loader, too */
 };
 
 /* How the program's loader prepares pictures. Texts are copied; NULL: "". */
@@ -131,10 +133,6 @@ HOOK_EXPORT int dsa_hook_left(void);
 
 /* enum hook_wish. From any thread, before open() too. */
 HOOK_EXPORT int dsa_hook_observes(void);
-
-/* The program began an epoch at that moment, whose first batch is there now: how long its
- * workers took to begin it is seen from what they made. */
-HOOK_EXPORT void dsa_hook_epoch_begun(uint64_t began);
 
 /* So long did its workers take to end with an epoch; not called where they persist. */
 HOOK_EXPORT void dsa_hook_epoch_end(uint64_t ns);

@@ -24,34 +24,6 @@ void dsa_hook_recipe(const struct hook_recipe *from)
 	atomic_store_explicit(&to->told, 1, memory_order_release);
 }
 
-/* When the first batch was begun after that moment, of those that are made; UINT64_MAX:
- * none. */
-static uint64_t hook_told_first(const struct io_page *page, uint64_t after)
-{
-	uint64_t end = atomic_load(&page->batch_count), first = UINT64_MAX;
-
-	for (uint64_t i = end > IO_BATCHES ? end - IO_BATCHES : 0; i < end; i++) {
-		const struct io_batch *batch = &page->batches[i % IO_BATCHES];
-
-		if (atomic_load_explicit(&batch->number, memory_order_acquire) ==
-			    i + 1 &&
-		    batch->begin_ns >= after && batch->begin_ns < first)
-			first = batch->begin_ns;
-	}
-	return first;
-}
-
-void dsa_hook_epoch_begun(uint64_t began)
-{
-	struct io_page *page = dsa_io_page();
-	uint64_t first = page == NULL ? UINT64_MAX : hook_told_first(page, began);
-
-	if (first == UINT64_MAX)
-		return;
-	atomic_fetch_add(&page->epoch_boots, 1);
-	atomic_fetch_add(&page->epoch_boot_ns, first - began);
-}
-
 void dsa_hook_epoch_end(uint64_t ns)
 {
 	struct io_page *page = dsa_io_page();

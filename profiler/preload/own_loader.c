@@ -5,6 +5,7 @@
 #include "profiler/profile.h"
 
 #include <errno.h>
+#include <math.h>
 
 /* A text of the page, which the program's processes write. */
 #define OWN_LOADER_TEXT(to, from)                                                      \
@@ -77,18 +78,30 @@ static int own_loader_add_slot(const struct io_slot *slot, struct profile *profi
 
 /* ---- epochs ---- */
 
-/* Workers that persist save their end, and their start until the first of them begins a
- * batch: that this is made while the program waits stays. */
+/* What a usual step waits; 0: unknown. */
+static double own_loader_wait(const struct profile *profile)
+{
+	double wait = (1 - profile->stalls[STAGE_COMPUTE].value) *
+		      (double)profile->batch / profile->rates[TRACE_REAL].value;
+
+	return profile->batch != UNKNOWN && wait > 0 ? wait : 0;
+}
+
+/* Workers that persist save their end, and all of their start but to make the first batch,
+ * while the program waits as it did: new ones make it slower, too, and slow the trainer, which
+ * shares its memory with them at first. */
 static void own_loader_epochs(const struct io_page *page, struct profile *profile)
 {
-	double ends = (double)page->epoch_ends, boots = (double)page->epoch_boots;
+	double ends = (double)page->epoch_ends, start = profile->epoch_start_s;
+	double batches = (double)io_page_total(page, IO_batches);
+	double made =
+		(double)io_page_total(page, IO_batch_ns) * 1e-9 / fmax(1, batches);
 
+	profile->epoch_start_s = fmax(0, start - own_loader_wait(profile));
 	if (ends == 0)
 		return;
 	profile->epoch_end_s = (double)page->epoch_end_ns * 1e-9 / ends;
-	if (boots > 0)
-		profile->epoch_saved_s = (double)page->epoch_boot_ns * 1e-9 / boots +
-					 profile->epoch_end_s;
+	profile->epoch_saved_s = fmax(0, start - made) + profile->epoch_end_s;
 }
 
 /* ---- what was not seen ---- */

@@ -127,6 +127,7 @@ class Driver:
                            Calls.STILL(self.guarded(still)),
                            Calls.COUNT(self.guarded(loading.count)),
                            Calls.MAKE(self.guarded(loading.make)))
+        about.libdsa = "dsa" in sys.modules
         result = self.library.open(ctypes.byref(about), ctypes.byref(self.calls))
         if result == -errno.ENOENT:
             self.say_unseen()

@@ -161,7 +161,6 @@ class Hook:
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
-        self.library.epoch_begun(it._dsa_began)
         dsa_recipe.tell(self.library, it)
         self.follow(it, serves)
         return True
@@ -236,7 +235,6 @@ class Hook:
         batch, _ = self.loading.next()
         if not loaded:
             self.library.epoch(it._dsa_start_ns + now() - began)
-            self.library.epoch_begun(it._dsa_began)
         return batch
 
     def leave(self):
@@ -294,7 +292,6 @@ def wrap(hook, it):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                   it._dataset_kind != MAP)
         it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
-        it._dsa_began = now()
 
 
 def guarded(hook, call, *arguments):
@@ -317,7 +314,7 @@ def patch_iterator(hook, module):
     plain_init, plain_reset, plain_iter = base.__init__, base._reset, loader.__iter__
 
     base._dsa_loader, base._dsa_loads = NOBODY, (None, 1, True)
-    base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = base._dsa_began = 0
+    base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = 0
 
     @functools.wraps(plain_init)
     def __init__(self, loader, *args, **kwargs):
@@ -342,7 +339,7 @@ def patch_iterator(hook, module):
         began = now()
         it = plain_iter(self)
         if isinstance(it, base):  # or a loader of the program's kind gives what it likes
-            it._dsa_began, it._dsa_start_ns = began, now() - began
+            it._dsa_start_ns = now() - began
         return it
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__

@@ -25,7 +25,7 @@ class About(ctypes.Structure):
                 ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
                 ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
                 ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32),
-                ("no_list", ctypes.c_char_p)]
+                ("no_list", ctypes.c_char_p), ("libdsa", ctypes.c_uint32)]
 
 
 class Recipe(ctypes.Structure):
@@ -46,7 +46,6 @@ FUNCTIONS = {
     "dsa_hook_round": [ctypes.c_uint32],
     "dsa_hook_cut": [],
     "dsa_hook_epoch": [ctypes.c_uint64],
-    "dsa_hook_epoch_begun": [ctypes.c_uint64],
     "dsa_hook_epoch_end": [ctypes.c_uint64],
     "dsa_hook_left": [],
     "dsa_hook_observes": [],

@@ -13,8 +13,8 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 AS_THEY_ARE = (0, 0, 0), (1, 1, 1)
 SAMPLERS = "RandomSampler", "SequentialSampler"
 # What libdsa does, as the letters that ops have below: crop and flip of training, or resize
-# and crop of evaluation; then numbers.
-RECIPES = r"((cf|fc)|rz)(b|t|tn|bt|btn)"
+# and crop of evaluation; then numbers. Of torchvision's version 2 bytes come first.
+RECIPES = r"((cf|fc)|rz)(b|t|tn|bt|btn)|b((cf|fc)|rz)(|t|tn)"
 
 
 class Lacks(Exception):
@@ -65,8 +65,13 @@ class Reading:
         self.letters, self.size, self.resize, self.resizes = "", 0, 0, None
         self.mean, self.std = AS_THEY_ARE
 
-    def crop(self, op):
+    def linear(self, op):
         self.need(is_linear(op), op, "interpolation")
+        if "b" in self.letters:  # a picture is always resized by areas, a tensor if asked
+            self.need(getattr(op, "antialias", None) is True, op, "antialias")
+
+    def crop(self, op):
+        self.linear(op)
         self.need(near(op.scale, (.08, 1)), op, "scale")
         self.need(near(op.ratio, (3 / 4, 4 / 3)), op, "ratio")
         self.size = self.square(op)
@@ -77,7 +82,7 @@ class Reading:
         return "f"
 
     def resized(self, op):
-        self.need(is_linear(op), op, "interpolation")
+        self.linear(op)
         self.need(getattr(op, "max_size", None) is None, op, "max_size")
         self.resize, self.resizes = shorter_of(op.size), op
         self.need(self.resize, op, "size")
@@ -150,7 +155,7 @@ def code_of(it, dataset, reading):
         words.append("in_order=True")
     if getattr(it, "_drop_last", False):
         words.append("drop_last=True")
-    if reading.letters.endswith("b"):
+    if "t" not in reading.letters:
         words.append('type="uint8"')
     elif not near(reading.mean + reading.std, sum(IMAGENET, ())):
         words.append(f"mean={tuple(reading.mean)}, std={tuple(reading.std)}")
@@ -185,7 +190,7 @@ def recipe_of(it):
     except Lacks as lacks:
         recipe.lacks = str(lacks).encode("ascii", "backslashreplace")
     recipe.size, recipe.evaluate = reading.size, "r" in reading.letters
-    recipe.bytes = reading.letters.endswith("b")
+    recipe.bytes = "t" not in reading.letters
     return recipe
 
 

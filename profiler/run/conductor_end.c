@@ -263,7 +263,9 @@ static void check_alone(struct conductor *conductor, unsigned number)
 {
 	const struct job *job = &conductor->jobs[number];
 
-	if (conductor->config->schedule.in_step && clock_since(job->alone_ns) > ALONE_S)
+	if (conductor->config->schedule.in_step &&
+	    (job->trace->unmeasured == TRACE_NEVER ||
+	     clock_since(job->alone_ns) > ALONE_S))
 		conductor_leave(conductor, number, CONDUCTOR_SILENT,
 				"was not measured: %.*s", TRACE_WHY,
 				job->trace->unmeasured_why);

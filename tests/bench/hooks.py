@@ -8,8 +8,8 @@ cost     a step, a read, `import torch`, the rate of an observed run
 epochs   what an epoch's start costs, against persistent_workers by hand
 images   ImageFolder and a small network: shares against the same script's own measurement,
          its waits against its own timers; evicted lists under a device that is limited
-newest   tests/hook.t and tests/loader_kinds.t with the wheel and the newest PyTorch, in a bare Debian: needs root,
-         debootstrap and a network
+newest   tests/hook.t, loader_kinds.t, transforms.t and recipe.t with the wheel and the newest
+         PyTorch, in a bare Debian: needs root, debootstrap and a network
 """
 import json
 import os
@@ -244,17 +244,22 @@ def newest(folder):
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(ROOT + "/tests", place + "/tests")
     call("make", "-C", ROOT, "wheel", "DIST=" + place)
+    os.makedirs(place + "/tool/tests/tool")
+    shutil.copy(BUILD + "/tests/tool/io_page", place + "/tool/tests/tool")
     with open(place + "/run", "w", encoding="ascii") as file:
         file.write("""cd /opt/dsa
 python3 -m pip install -q --no-index --break-system-packages --target . *.whl
 chmod +x dsa_prefix/bin/dsa
-mkdir build
-ln -s ../dsa_prefix/bin/dsa build/dsa
-ln -s ../dsa_prefix/lib/dsa/python build/python
+mkdir build loader
+ln -s ../dsa_prefix/bin/dsa ../dsa_prefix/lib/dsa/python ../dsa_prefix/lib/libdsa.so.1 \
+    ../dsa_prefix/lib/dsa/libdsa-io.so ../tool/tests build
+ln -s .. loader/python
 python3 -c 'import torch; print("torch", torch.__version__)'
 export SOAK=1 BUILD=/opt/dsa/build
 tests/hook.t
 tests/loader_kinds.t
+tests/transforms.t
+SOAK= tests/recipe.t
 """)
     print(run_inside(root, "root", "/opt/dsa/run"))
 

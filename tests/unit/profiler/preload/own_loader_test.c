@@ -36,6 +36,9 @@ static struct profile profile_of(const struct io_page *page)
 
 	profile_init(&profile);
 	profile.epoch_start_s = .1;
+	profile.batch = 12;
+	profile.rates[TRACE_REAL].value = 200;
+	profile.stalls[STAGE_COMPUTE].value = .5;
 	trainer = profile_add_process(&profile);
 	assert_non_null(trainer);
 	trainer->pid = TRAINER;
@@ -81,13 +84,15 @@ static void workers_that_persist_save_start_and_end(void **state)
 	assert_true(isnan(profile.coverage));
 	assert_int_equal(profile.mapped_files, UNKNOWN);
 	profile_free(&profile);
-	page->epoch_boots = 2;
-	page->epoch_boot_ns = 60000000;
+	page_add(page, 0, WORKER, 4);
+	page->slots[0].counters[IO_batch_ns] = 40000000; /* 10 ms each */
 	page->epoch_ends = 4;
 	page->epoch_end_ns = 80000000;
 	profile = profile_of(page);
+	assert_true(fabs(profile.epoch_start_s - (.1 - .03)) <
+		    1e-9); /* a step's wait */
 	assert_true(fabs(profile.epoch_end_s - .02) < 1e-9);
-	assert_true(fabs(profile.epoch_saved_s - .05) < 1e-9);
+	assert_true(fabs(profile.epoch_saved_s - (.1 - .01 + .02)) < 1e-9);
 	profile_free(&profile);
 	free(page);
 }
