@@ -23,6 +23,7 @@ def _refuse(error):
     except Exception:
         print("dsa:", why, file=sys.stderr)
 
+
 def _install(module):
     try:
         import dsa_hook

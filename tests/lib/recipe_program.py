@@ -19,7 +19,7 @@ BATCH = 32
 
 
 def compose(words):
-    names = dict(vars(transforms), ImageNet=IMAGENET,
+    names = dict(vars(transforms), ImageNet=IMAGENET, FLOAT=torch.float32,
                  BICUBIC=transforms.InterpolationMode.BICUBIC)
     return eval(f"Compose([{words}])", names)
 
