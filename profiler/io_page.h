@@ -40,15 +40,15 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 5
+#define IO_VERSION 6
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
 	IO_BATCHES = 1 << 14,
 	IO_RANGES = 1 << 17,
 	IO_PATHS = 1 << 24, /* bytes of their paths, all together */
-	IO_WRITTEN = 256,     /* names of files */
-	IO_MARKS = 1 << 16,   /* paths that are known again, with a name or without */
+	IO_WRITTEN = 256,   /* names of files */
+	IO_MARKS = 1 << 16, /* paths that are known again, with a name or without */
 	IO_LOST = 8,
 	IO_PATH = 488,    /* with its end; longer ones are dropped, and counted */
 	IO_PID_BITS = 22, /* no kernel has greater ones (PID_MAX_LIMIT) */

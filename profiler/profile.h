@@ -460,9 +460,10 @@ struct profile {
 		connections;       /* of its batches: what these read is not seen */
 	uint64_t unseen_processes; /* there was no room for them */
 	double coverage; /* of the bytes its loader's processes read, what was seen of them */
-	char **files_written; /* while its data was repeated; NULL: none */
+	char **files_written;        /* while its data was repeated; NULL: none */
 	uint64_t files_written_more; /* there was no room for their names */
-	uint64_t files_kept; /* of what it overwrote then; and what could not be kept, */
+	uint64_t
+		files_kept; /* of what it overwrote then; and what could not be kept, */
 	uint64_t files_lost;
 	char **lost_files; /* some of which have names; NULL: none */
 	char *put_back; /* script that puts all kept ones back; NULL: there is none */

@@ -42,12 +42,12 @@ enum setting {
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
 struct settings {
 	const char *dataset;
-	const char *cache;      /* policy */
-	const char *cache_size; /* "2G", "35%" */
-	const char *cache_dir;  /* where it is, if not in memory */
-	const char *fetch;      /* engine */
-	const char *on_error;   /* "skip", "fail" */
-	const char *shuffle;    /* "global", "blocks" */
+	const char *cache;                         /* policy */
+	const char *cache_size;                    /* "2G", "35%" */
+	const char *cache_dir;                     /* where it is, if not in memory */
+	const char *fetch;                         /* engine */
+	const char *on_error;                      /* "skip", "fail" */
+	const char *shuffle;                       /* "global", "blocks" */
 	const char *image_feature, *label_feature; /* of TFRecord's examples */
 	unsigned batch, workers, prefetch, fetch_depth;
 	unsigned cores;     /* that the work may use */

@@ -49,7 +49,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 12
+#define TRACE_VERSION 13
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -185,9 +185,9 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(disk_refused, "samples not written, as the disk was slow or failed")         \
 	X(disk_dropped, "files of it that were torn or foreign")                       \
 	X(disk_stale, "samples in it that had changed where they come from")           \
-	X(disk_full, "1: the disk is full or fails, and takes no more than it has") \
-	X(lost_samples, "samples that servers which ended the data did not give")          \
-	X(listing_gets, "requests that listed a remote data set") \
+	X(disk_full, "1: the disk is full or fails, and takes no more than it has")    \
+	X(lost_samples, "samples that servers which ended the data did not give")      \
+	X(listing_gets, "requests that listed a remote data set")                      \
 	X(hedged_gets, "requests beside those whose answers were late")
 
 enum trace_counter {
@@ -266,9 +266,9 @@ struct trace_made {
 	uint64_t listed_bytes, begin_resident, end_resident; /* UINT64_MAX: unknown */
 	uint64_t evicted_bytes;
 	uint32_t unlisted; /* parts of files that the list has no room for */
-	uint32_t devices; /* enum trace_devices: of either end the one that says more;
+	uint32_t devices;  /* enum trace_devices: of either end the one that says more;
 			   * of any loader */
-	uint32_t unseen;  /* enum trace_unseen, of any of its batches */
+	uint32_t unseen;   /* enum trace_unseen, of any of its batches */
 };
 
 /* What a process looked like at one moment; a window holds two. */
@@ -443,10 +443,10 @@ struct trace_loader {
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double listing_age_s; /* of a remote data set's listing that was kept, when that
 			       * was opened; 0: it was listed then */
-	double emulated_per_s;     /* emulated accelerator; 0: none seen so far */
-	uint32_t kind;             /* enum trace_loader_kind */
-	uint32_t estimated; /* 1: dataset_bytes is, from the batches made so far */
-	uint32_t any_order; /* 1: batches come as they are ready, not in turn */
+	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
+	uint32_t kind;         /* enum trace_loader_kind */
+	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
+	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can. */
 	char no_list[TRACE_NO_LIST];
@@ -481,8 +481,7 @@ struct trace {
 	_Atomic uint32_t step_count; /* records, driver */
 	_Atomic uint32_t sample_count;
 	_Atomic uint32_t skip_count; /* may pass TRACE_SKIPS: the rest has no name */
-	_Atomic uint64_t dropped_steps,
-		dropped_samples,
+	_Atomic uint64_t dropped_steps, dropped_samples,
 		dropped_batches;           /* records there was no room for */
 	_Atomic uint64_t first_request_ns; /* the first batch was asked for */
 	_Atomic uint64_t last_request_ns;  /* and the last one so far */

@@ -1,6 +1,6 @@
 /* describe.c - records in the session what is loaded and how, and what was skipped. */
-#include "loader/components.h"
 #include "loader/base/name.h"
+#include "loader/components.h"
 #include "loader/fetch.h"
 #include "loader/gpu.h"
 #include "loader/options.h"

@@ -383,9 +383,9 @@ static void add_totals(const struct trace *const *sessions, unsigned count,
 	for (unsigned i = 0; i < count; i++) {
 		profile->skipped +=
 			profile_fill_total(sessions[i], TRACE_skipped_samples);
-		profile->dropped_records +=
-			sessions[i]->dropped_steps + sessions[i]->dropped_samples +
-			sessions[i]->dropped_batches;
+		profile->dropped_records += sessions[i]->dropped_steps +
+					    sessions[i]->dropped_samples +
+					    sessions[i]->dropped_batches;
 	}
 }
 

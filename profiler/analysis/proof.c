@@ -184,11 +184,10 @@ static void proof_write_turns(const struct trace *trace, const struct turn_sums 
 	if (dropped > 0)
 		snprintf(left_out, sizeof(left_out),
 			 " (without the last %" PRIu64 " batches)", dropped);
-	snprintf(
-		proof->basis, sizeof(proof->basis),
-		"time blocked in the loader, whose batches in %u %s%s were replayed "
-		"with files as in memory",
-		sums->windows, observed ? "epochs" : "real windows", left_out);
+	snprintf(proof->basis, sizeof(proof->basis),
+		 "time blocked in the loader, whose batches in %u %s%s were replayed "
+		 "with files as in memory",
+		 sums->windows, observed ? "epochs" : "real windows", left_out);
 }
 
 static void by_turns(const struct window *windows, size_t count, bool observed,

@@ -33,7 +33,7 @@ struct inspection {
 	pthread_mutex_t lock; /* guards what follows */
 	uint32_t done, broken, room;
 	struct inspect_broken *list;
-	int code; /* ENOMEM: the result would not be whole */
+	int code;          /* ENOMEM: the result would not be whole */
 	struct error lost; /* why it is over */
 };
 

@@ -82,7 +82,8 @@ static int new_folder_write(const struct new_folder *folder, const char *path,
 	char temp[PATH_MAX];
 	int result, fd;
 
-	if (snprintf(temp, sizeof(temp), "%s" NEW_FOLDER_TEMP, path) >= (int)sizeof(temp))
+	if (snprintf(temp, sizeof(temp), "%s" NEW_FOLDER_TEMP, path) >=
+	    (int)sizeof(temp))
 		return -ENAMETOOLONG;
 	fd = openat(folder->fd, temp, flags, 0666);
 	if (fd < 0)

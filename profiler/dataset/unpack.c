@@ -24,9 +24,9 @@ extern char **environ;
 static const struct unpacker {
 	const char *ending, *program;
 } unpackers[] = {
-	{".tar.gz", "gzip"},   {".tgz", "gzip"},       {".tar.zst", "zstd"},
-	{".tzst", "zstd"},     {".tar.xz", "xz"},      {".txz", "xz"},
-	{".tar.bz2", "bzip2"}, {".tbz2", "bzip2"},     {".tar.lz4", "lz4"},
+	{".tar.gz", "gzip"},   {".tgz", "gzip"},   {".tar.zst", "zstd"},
+	{".tzst", "zstd"},     {".tar.xz", "xz"},  {".txz", "xz"},
+	{".tar.bz2", "bzip2"}, {".tbz2", "bzip2"}, {".tar.lz4", "lz4"},
 };
 
 static const struct unpacker *unpack_find(const char *name)
@@ -71,7 +71,8 @@ bool unpack_claims(const char *from)
 struct unpack {
 	const struct unpack_config *config;
 	struct unpack_result *result;
-	char part[PATH_MAX], path[PATH_MAX]; /* below `to`: until it is whole, and then */
+	char part[PATH_MAX],
+		path[PATH_MAX]; /* below `to`: until it is whole, and then */
 };
 
 static bool unpack_stopped(const struct unpack *unpack)
@@ -172,7 +173,8 @@ static int unpack_write(struct unpack *unpack, const struct unpacker *unpacker,
 
 static int unpack_one(struct unpack *unpack, const char *from, struct error *err)
 {
-	const char *slash = strrchr(from, '/'), *name = slash != NULL ? slash + 1 : from;
+	const char *slash = strrchr(from, '/'),
+		   *name = slash != NULL ? slash + 1 : from;
 	const struct unpacker *unpacker = unpack_find(name);
 	int length = (int)(strlen(name) - strlen(unpacker->ending)), fd, result;
 	char shown[NAME_SHOWN];

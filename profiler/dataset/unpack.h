@@ -19,8 +19,8 @@
 struct error;
 
 struct unpack_config {
-	const char *from;       /* one of them, or a folder that has some */
-	const char *to;         /* is made if it is not there */
+	const char *from;        /* one of them, or a folder that has some */
+	const char *to;          /* is made if it is not there */
 	const atomic_bool *stop; /* as that of struct convert_config */
 	void (*progress)(void *arg, size_t done, size_t all);
 	void *arg;

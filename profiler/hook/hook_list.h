@@ -19,7 +19,7 @@ struct hook_listed {
 struct hook_list {
 	uint64_t first; /* of the ring: of the pass that is being recorded */
 	uint32_t count;
-	bool whole; /* none of its records was lost */
+	bool whole;        /* none of its records was lost */
 	uint64_t dropped;  /* parts of files there was no room for before it, */
 	uint32_t unlisted; /* and of it */
 	struct hook_listed batches[HOOK_LIST_BATCHES];

@@ -306,9 +306,8 @@ static struct io_page *written_keeping(void)
 {
 	struct io_page *page = attach_page();
 
-	return page != NULL && page->keeping > 0 && page->kept_folder[0] != '\0'
-		       ? page
-		       : NULL;
+	return page != NULL && page->keeping > 0 && page->kept_folder[0] != '\0' ? page
+										 : NULL;
 }
 
 /* What the program may not write it will not truncate. */

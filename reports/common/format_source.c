@@ -47,7 +47,8 @@ static void format_listing(FILE *out, const struct profile_requests *requests)
 	if (!isfinite(age_s))
 		fprintf(out, "; %s to list the data set", count);
 	else if (age_s >= DAYS)
-		fprintf(out, "; %s to see whether the listing made %.0f days before holds",
+		fprintf(out,
+			"; %s to see whether the listing made %.0f days before holds",
 			count, age_s / DAY);
 	else
 		fprintf(out, "; %s to see whether the listing made %s before holds",

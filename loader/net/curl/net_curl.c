@@ -143,8 +143,8 @@ static int net_curl_late(struct net_get *get)
 static uint64_t net_curl_rest(struct net_curl *net, const struct net_get *get,
 			      double left_s)
 {
-	double rest_s = backoff_rest_s(net->rest_s, get->retries,
-				       random_unit(&net->random));
+	double rest_s =
+		backoff_rest_s(net->rest_s, get->retries, random_unit(&net->random));
 
 	return (uint64_t)(1e9 * fmin(rest_s, left_s / 2));
 }

@@ -28,7 +28,8 @@ int renameat2(int from_at, const char *from, int at, const char *to, unsigned fl
 {
 	if (flags == 0)
 		written_replaces(at, to);
-	return wrap_change_renamed(real.renameat2(from_at, from, at, to, flags), at, to);
+	return wrap_change_renamed(real.renameat2(from_at, from, at, to, flags), at,
+				   to);
 }
 
 /* int name(parameters), of what `before` is told */
