@@ -121,7 +121,7 @@ def check_convert(scratch, folder):
     words = (DSA, "dataset", "convert", "--format=tree", "--threads=1", "s3://bucket", "copy")
     os.makedirs(scratch.at("copy"))
     with open(scratch.at("copy/.dsa-convert.part"), "w", encoding="ascii") as file:
-        file.write("dsa datas")  # it was killed while it began
+        file.write("dsa data")  # it was killed while it began
     with Bucket(scratch, folder, expire_after=COUNT // 2, **keys):
         done = scratch.run(*words)
         made = [name for _, _, files in os.walk(scratch.at("copy")) for name in files

@@ -86,34 +86,50 @@ static int check_loader(const struct model *model, const struct profile_change *
 	return 0;
 }
 
+/* What the run saw of its storage, and what the change wants of it. */
+static int check_known_storage(const struct model *model,
+			       const struct profile_change *change, struct error *err)
+{
+	const struct inputs *inputs = &model->inputs;
+	bool lifted = (change->storage_bandwidth == 0 &&
+		       model->profile->storage_bandwidth > 0) ||
+		      (change->storage_latency_s == 0 &&
+		       model->profile->storage_latency_s > 0);
+
+	if (profile_change_has_bucket(change))
+		return 0;
+	if (lifted && !inputs->storage.native)
+		return error_set(err, ENODATA,
+				 "the run saw its storage only slowed: what it gives "
+				 "without, is not known");
+	if (inputs->in_turn && inputs->storage.native &&
+	    !(inputs->storage.latency_s > 0) && change->cache_share < inputs->share)
+		return error_set(err, ENODATA,
+				 "the run had all its files in memory: what they take "
+				 "from storage, it has not seen");
+	if (change->fetch_depth > 0 && inputs->storage.native &&
+	    isnan(storage_rate(&inputs->storage, change->fetch_depth, INFINITY, 0)))
+		return error_set(err, ENODATA,
+				 "fewer reads at once than the run had: what one "
+				 "alone takes, was not measured");
+	return 0;
+}
+
 /* What this run has not shown, no model makes up. */
 static int check_known(const struct model *model, const struct profile_change *change,
 		       struct error *err)
 {
 	const struct inputs *inputs = &model->inputs;
-	bool faster = is_faster(change);
 	struct recipe_effect effect;
-	bool bucket = profile_change_has_bucket(change);
-	bool lifted = !bucket && ((change->storage_bandwidth == 0 &&
-				   model->profile->storage_bandwidth > 0) ||
-				  (change->storage_latency_s == 0 &&
-				   model->profile->storage_latency_s > 0));
 
-	if (faster && inputs_on_cpu(inputs) &&
+	if (is_faster(change) && inputs_on_cpu(inputs) &&
 	    isnan(profile_kernel_part(model->profile)))
 		return error_set(
 			err, ENODATA,
 			"this run computes on the CPU: there is no accelerator "
 			"that could be faster");
-	if (lifted && !inputs->storage.native)
-		return error_set(err, ENODATA,
-				 "the run saw its storage only slowed: what it gives "
-				 "without, is not known");
-	if (!bucket && inputs->in_turn && inputs->storage.native &&
-	    !(inputs->storage.latency_s > 0) && change->cache_share < inputs->share)
-		return error_set(err, ENODATA,
-				 "the run had all its files in memory: what they take "
-				 "from storage, it has not seen");
+	if (check_known_storage(model, change, err) < 0)
+		return -ENODATA;
 	if (inputs->on_disk && profile_word_known(&change->cache_policy) &&
 	    change->cache_policy.id != CACHE_MINIO &&
 	    change->cache_policy.id != CACHE_LRU &&
@@ -121,11 +137,6 @@ static int check_known(const struct model *model, const struct profile_change *c
 		return error_set(err, EINVAL,
 				 "no such change: a cache on disk is minio, lru or "
 				 "fifo");
-	if (!bucket && change->fetch_depth > 0 && inputs->storage.native &&
-	    isnan(storage_rate(&inputs->storage, change->fetch_depth, INFINITY, 0)))
-		return error_set(err, ENODATA,
-				 "fewer reads at once than the run had: what one "
-				 "alone takes, was not measured");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
 	if (check_loader(model, change, err) < 0)
