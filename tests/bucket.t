@@ -285,6 +285,7 @@ def check_away(scratch, folder, disk):
                 break
     with Bucket(scratch, folder, die_after=8 * COUNT) as server:
         done = server.run(DSA, "run", "-q", "-o", "gone", "--budget", "60s", "--deadline", "400ms",
+                          "--max-requests", "1000000",
                           "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32")
         with open(scratch.at("gone/run.json"), encoding="utf-8") as file:
             result = json.load(file)
@@ -484,6 +485,7 @@ def check_depth(scratch, everything):
         return
     with Bucket(scratch, everything, latency="40ms") as server:
         done = server.run(DSA, "run", "-q", "-o", "depth", "--budget", "30s", "--prefetch", "16",
+                          "--max-requests", "1000000",
                           "--batch", "8", "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32",
                           "--emulate-gpu", "1000")
         with open(scratch.at("depth/run.json"), encoding="utf-8") as file:

@@ -63,7 +63,7 @@ def check_shared(scratch, folder):
 
 def check_run(scratch, folder):
     """Four jobs, each with a loader of its own, then all with one."""
-    for more in (["--observe", "--steps", "20"], ["--share"]):
+    for more in (["--observe", "--steps", "20"], ["--share", "--max-requests", 100000]):
         with Bucket(scratch, folder) as server:
             done = scratch.run(DSA, "run", "-q", "-o", "out", "--jobs", JOBS, "--budget", "2s",
                                "--workers", 1, *more, "--", TRAIN, "--dataset", "s3://bucket",

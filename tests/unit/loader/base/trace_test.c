@@ -124,7 +124,7 @@ static void what_is_no_session_is_refused(void **state)
 	assert_refused(EBADMSG, "no dsa session");
 	trace_unmap(create());
 	overwrite(offsetof(struct trace, version), &later, sizeof(later));
-	assert_refused(EPROTO, "has version 13");
+	assert_refused(EPROTO, "has version 14");
 	trace_unmap(create());
 	assert_int_equal(truncate(path, sizeof(struct trace) / 2), 0);
 	assert_refused(EBADMSG, "cut short");
