@@ -128,7 +128,7 @@ class Case:
         names = self.names()
         self.want(names in ([], ["report.html", "run.json"]), f"dsa left {names}")
         if not names:
-            self.want(status == 3 and re.search("the program (was )?ended", said[0]),
+            self.want(status == 3 and re.search("the program (was )?(ended|killed)", said[0]),
                       f"no result, and why is not told: {said}")
             return
         found = self.report()

@@ -336,11 +336,11 @@ static void a_compressed_archive_is_refused(void **state)
 	scratch_text("x.tar.gz", "\x1f\x8b");
 	assert_refused("x.tar.gz", ENOTSUP,
 		       "'x.tar.gz' is compressed, so samples can't be read from the "
-		       "middle of it: unpack it first");
+		       "middle of it: dsa dataset convert --format tar unpacks it");
 	scratch_text("s/1.tgz", "\x1f\x8b");
 	assert_refused("s", ENOTSUP,
 		       "'s' is compressed, so samples can't be read from the middle of "
-		       "it: unpack it first");
+		       "it: dsa dataset convert --format tar unpacks it");
 }
 
 /* An index that is kept fits until a shard or their number changes. */

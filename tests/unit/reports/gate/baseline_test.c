@@ -67,7 +67,7 @@ static void fill(struct profile *about)
 			((struct profile_word *)at)->id = 1;
 		else if (field->type == FIELD_COUNT)
 			*(uint64_t *)at = number;
-		else if (field->type == FIELD_FLAG)
+		else if (field->type == FIELD_FLAG || field->type == FIELD_YES)
 			*(bool *)at = true;
 		else if (field->type == FIELD_NUMBER)
 			*(double *)at = 1. / (double)number;
