@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,6 +25,17 @@ static int io_page_fill(int fd, struct io_page **made)
 	return 0;
 }
 
+/* What dsa itself writes and looks at is there, or a full disk would be its SIGBUS. */
+static int io_page_allocate(int fd, enum io_page_room room)
+{
+	int result;
+
+	if (room == IO_WHOLE)
+		return io_allocate(fd, sizeof(struct io_page));
+	result = io_truncate(fd, sizeof(struct io_page));
+	return result < 0 ? result : io_allocate(fd, offsetof(struct io_page, slots));
+}
+
 struct io_page *io_page_create(const char *path, enum io_page_room room,
 			       struct error *err)
 {
@@ -32,8 +44,7 @@ struct io_page *io_page_create(const char *path, enum io_page_room room,
 	int fd = io_new_file(path, &named), result = fd;
 
 	if (fd >= 0) {
-		result = room == IO_SPARSE ? io_truncate(fd, sizeof(*page))
-					   : io_allocate(fd, sizeof(*page));
+		result = io_page_allocate(fd, room);
 		if (result == 0)
 			result = io_page_fill(fd, &page);
 		if (result == 0 && !named)

@@ -228,7 +228,10 @@ struct io_page {
 	struct io_slow slowest[IO_SLOWEST];
 };
 
-enum io_page_room { IO_WHOLE, IO_SPARSE /* allocated by whoever maps it */ };
+enum io_page_room {
+	IO_WHOLE,
+	IO_SPARSE /* but for its head allocated by whoever maps it */
+};
 
 /* Makes the page at `path` (0600, without a name before it is complete), where nothing may
  * be, and maps it. NULL fills err. The file stays. */
