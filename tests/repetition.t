@@ -27,7 +27,7 @@ TIMEOUT = 60
 TIMED = 10 if os.environ.get("SOAK") else 3
 PATIENCE = 6  # until a program that hangs has asked for its first batch
 WINDOW_NOW = 68  # offset of trace->window_now in a session
-FIRST_REQUEST = 112  # and of trace->first_request_ns
+FIRST_REQUEST = 120  # and of trace->first_request_ns
 
 tap = Tap()
 
