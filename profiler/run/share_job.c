@@ -165,11 +165,11 @@ static int look_at(struct share_job *share, const struct launch *launch,
 	result = open_look(look, launch, share->folder, err);
 	if (result == 0)
 		result = run_once(launch, look, err);
-	if (result == 0)
+	if (result == 0) {
 		look_count(look, share->job.trace);
-	if (result == 0)
 		result = share_job_take_settings(share, look,
 						 launch->config->startup.loader, err);
+	}
 	close_look(look);
 	free(look);
 	return result;

@@ -24,7 +24,9 @@ static void text(char *to, size_t room, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char region[] = "us-east-1", who[] = "none: anonymous";
-	struct net_remote remote = {.region = region, .credentials = who};
+	struct net_remote remote = {.region = region,
+				    .credentials = who,
+				    .bucket = size > 2 && (data[2] & 1)};
 	struct net_get get = {.remote = &remote, .room = 4, .exact = true};
 	struct transfer transfer = {.get = &get, .date = 1, .last = 3};
 	size_t kept;
@@ -34,7 +36,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 4)
 		return 0;
 	transfer.status = data[0] * 4 + (data[1] & 3);
-	remote.bucket = data[2] & 1;
 	get.part = data[2] & 2;
 	get.got = data[2] & 4 ? 4 : 3;
 	transfer.cut = data[2] & 8;

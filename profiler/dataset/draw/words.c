@@ -79,7 +79,7 @@ static const uint8_t *words_take(void *state, uint32_t number, size_t *size)
 	uint64_t label = number % config->classes;
 	uint32_t most = words->vocabulary;
 	uint32_t first = (uint32_t)(label * most / config->classes);
-	double range = log(most + 1.);
+	double range = log1p(most);
 	size_t count =
 		words_count(words, size_law(config->size_mean, config->seed, number));
 

@@ -166,14 +166,12 @@ static double design_effect_seen(uint32_t count, struct permutation_blocks block
 {
 	enum { EPOCHS = 400 };
 	uint32_t order[2000];
+	const struct permutation_blocks orders[2] = {blocks};
 	double pairs[2] = {0}, samples = (double)(count / batch) * batch * EPOCHS;
 
 	for (int global = 0; global < 2; global++)
 		for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
-			permutation_draw(order, count,
-					 global ? (struct permutation_blocks){0}
-						: blocks,
-					 6, epoch);
+			permutation_draw(order, count, orders[global], 6, epoch);
 			for (uint32_t i = 0; i < count / batch * batch; i++)
 				for (uint32_t j = i / batch * batch;
 				     j < (i / batch + 1) * batch; j++)
