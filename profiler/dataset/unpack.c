@@ -19,8 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const struct unpacker {
 	const char *ending, *program;
 } unpackers[] = {

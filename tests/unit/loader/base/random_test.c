@@ -167,7 +167,7 @@ static double design_effect_seen(uint32_t count, struct permutation_blocks block
 	enum { EPOCHS = 400 };
 	uint32_t order[2000];
 	const struct permutation_blocks orders[2] = {blocks};
-	double pairs[2] = {0}, samples = (double)(count / batch) * batch * EPOCHS;
+	double pairs[2] = {0}, samples = (double)(count - count % batch) * EPOCHS;
 
 	for (int global = 0; global < 2; global++)
 		for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
