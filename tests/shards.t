@@ -159,6 +159,14 @@ def test_audio(tap, scratch):
     with S3Server(scratch, scratch.at("speech-tar")) as server:
         os.environ["AWS_ENDPOINT_URL_S3"] = server.url
         tap.ok(epoch("s3://bucket/", **how) == folder, "so do those in a bucket")
+    for name in os.listdir(scratch.at("speech-tar")):
+        with open(scratch.at("speech-tar", name), "rb") as file:
+            packed = gzip.compress(file.read())
+        with open(os.path.join(scratch.folder("speech-gz"), f"{name}.gz"), "wb") as file:
+            file.write(packed)
+    done = scratch.run(DSA, "dataset", "convert", "--format", "tar", "speech-gz", "speech-again")
+    tap.ok(done.returncode == 0 and epoch(scratch.at("speech-again"), **how) == folder,
+           "and those that were unpacked", done.stderr)
 
 
 def test_tokens(tap, scratch):

@@ -93,8 +93,7 @@ static void convert_check(struct argp_state *state, void *asked)
 static const struct argument arguments[] = {
 	{"format", 0, "FORM", ARGUMENT_ALL_BY(CALL, convert_set_format),
 	 "Copy the samples as they are, to a folder per class (tree), or to shards "
-	 "(tar, "
-	 "tfrecord)"},
+	 "(tar, tfrecord)"},
 	{"prep", 0, "image|audio|tokens", ARGUMENT(convert_command, NAME, repack.prep),
 	 "With --format: what its samples are (default: the first of these that there "
 	 "are)"},
@@ -184,6 +183,7 @@ static int convert_unpack(struct convert_command *asked, struct error *err)
 {
 	const struct unpack_config config = {.from = asked->config.from,
 					     .to = asked->config.to,
+					     .prep = asked->repack.prep,
 					     .stop = asked->config.stop,
 					     .progress = asked->config.progress,
 					     .arg = asked->config.arg};

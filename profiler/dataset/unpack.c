@@ -3,7 +3,7 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/source.h"
-#include "profiler/dataset/new_folder.h"
+#include "profiler/dataset/sample_kind.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,8 +137,10 @@ static int unpack_explain(const struct unpack *unpack, const struct unpacker *un
 /* Whether it is an archive that the loader reads. */
 static int unpack_prove(const struct unpack *unpack, struct error *err)
 {
-	const struct source_config config = {.index_dir = ""};
-	struct source *source = source_open(unpack->part, &config, err);
+	const struct source_config config = {.index_dir = "",
+					     .prep = unpack->config->prep};
+	enum sample_kind kind;
+	struct source *source = sample_source_open(unpack->part, &config, &kind, err);
 
 	if (source == NULL)
 		return -err->code;

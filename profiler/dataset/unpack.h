@@ -21,6 +21,7 @@ struct error;
 struct unpack_config {
 	const char *from;        /* one of them, or a folder that has some */
 	const char *to;          /* is made if it is not there */
+	const char *prep;        /* as that of struct repack_config */
 	const atomic_bool *stop; /* as that of struct convert_config */
 	void (*progress)(void *arg, size_t done, size_t all);
 	void *arg;
