@@ -32,14 +32,21 @@ static double cost_of_traffic(const struct prices *prices,
 	       cost_part(prices->egress_gb, traffic->out_bytes / GB);
 }
 
+static double cost_count(uint64_t count)
+{
+	return count == UNKNOWN ? NAN : (double)count;
+}
+
 double cost_requests(const struct prices *prices,
 		     const struct profile_requests *requests)
 {
+	/* a result that lacks them is of a dsa that sent none beside */
 	uint64_t hedges = requests->hedges != UNKNOWN ? requests->hedges : 0;
 	const struct profile_traffic traffic = {
-		.reads = (double)(requests->gets + requests->retries + hedges),
-		.listing = (double)requests->listing,
-		.out_bytes = (double)requests->bytes,
+		.reads = cost_count(requests->gets) + cost_count(requests->retries) +
+			 (double)hedges,
+		.listing = cost_count(requests->listing),
+		.out_bytes = cost_count(requests->bytes),
 	};
 
 	return cost_has_traffic(prices) && requests->gets != UNKNOWN

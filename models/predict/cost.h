@@ -28,8 +28,8 @@ struct prices {
 /* False: no price is given. */
 bool cost_any_price(const struct prices *prices);
 
-/* What the requests of a measured run cost, those that were sent again, too. NAN: no price
- * of one is given, or it asked no server. */
+/* What the requests of a measured run cost, those that were sent again, too. NAN: it asked
+ * no server, no price of that is given, or it is not known how much it asked for. */
 double cost_requests(const struct prices *prices,
 		     const struct profile_requests *requests);
 

@@ -95,6 +95,8 @@ static void requests_of_a_run_cost_what_they_did(void **state)
 	(void)state;
 	close_to(cost_requests(&all, &requests), 900e-6 + 20e-6 + 1);
 	assert_true(isnan(cost_requests(&none, &requests)));
+	requests.bytes = UNKNOWN; /* an old result */
+	assert_true(isnan(cost_requests(&all, &requests)));
 	requests.gets = UNKNOWN; /* it asked no server */
 	assert_true(isnan(cost_requests(&all, &requests)));
 }
