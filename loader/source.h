@@ -16,17 +16,17 @@
  *			from 0, or words, then label = rank of the word. Empty lines and
  *			lines that begin with # are skipped.
  *	tokens		with prep "tokens": a file *.bin, *.u16 or *.u32, a directory or list
- *			of these, or the same in a bucket, or a list on a web server. They hold tokens of 16 bits, *.u32 of 32, low byte
- *			first. A sample is a window of length + 1 tokens, and begins with
- *			the last token of the one before it in its file: so each token is
- *			predicted once, and what is left at a file's end never. Labels are
- *			those of the files; of a single one 0.
+ *			of these, or the same in a bucket, or a list on a web server. They hold
+ *			tokens of 16 bits, *.u32 of 32, low byte first. A sample is a window
+ *			of length + 1 tokens, and begins with the last token of the one
+ *			before it in its file: so each token is predicted once, and what is
+ *			left at a file's end never. Labels are those of the files; of a
+ *			single one 0.
  *	tar		one archive, a folder of *.tar with neither folders nor samples
  *			in it, or "name-{000..127}.tar"; ustar, pax and GNU, not
  *			compressed. Samples are members key.jpg, with prep "audio" key.wav
- *			and the others above, with key.cls, key.json
- *			or key.txt beside them, in the order of shards and members: the
- *			key ends at the first dot of the last part of a name. Labels are
+ *			and the others above, with key.cls, key.json or key.txt beside
+ *			them, in the order of shards and members: the key ends at the first dot of the last part of a name. Labels are
  *			as in a list; of JSON it is a number or string, or the member
  *			label, cls or class. If no sample has one, classes are the
  *			folders in the shards below those that all names have. What
@@ -35,8 +35,8 @@
  *			"train-00000-of-00128", a folder of these with neither folders nor
  *			pictures in it, or "train-{00000..00127}-of-00128"; not compressed.
  *			Samples are the records, tf.train.Examples, that have a picture
- *			or recording in the feature image_feature; label_feature has the label, a number
- *			or text, as in a list. Unless they are named, the first record
+ *			or recording in the feature image_feature; label_feature has the
+ *			label, a number or text, as in a list. Unless they are named, the first record
  *			decides: the picture is image/encoded, image, image_raw,
  *			image_bytes, encoded, jpg or jpeg, the recording audio/encoded, audio,
  *			audio_raw, audio_bytes, encoded, wav or flac, the label image/class/label,

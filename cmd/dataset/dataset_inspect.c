@@ -81,7 +81,6 @@ const struct command command_dataset_inspect = {
 	.arguments = arguments,
 	.doc = "Say what DATASET, a folder, a list of 'path label', tar or TFRecord "
 	       "shards, a bucket or web server, holds: classes, sizes, kinds of JPEG "
-	       "or "
-	       "of recordings, tokens, broken files.",
+	       "or of recordings, tokens, broken files.",
 	.run = run_inspect,
 };

@@ -336,12 +336,14 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 			count_kinds(&looks[i], result);
 	}
 	inspect_law_of(result, looks, LOOK_SIZE, values, &result->size);
-	if (result->kind == SAMPLE_AUDIO)
+	if (result->kind == SAMPLE_AUDIO) {
 		status = inspect_audio_of(looks, values, result);
-	else if (result->kind == SAMPLE_TOKENS)
+	} else if (result->kind == SAMPLE_TOKENS) {
 		inspect_tokens_of(looks, inspection->config->length, result);
-	inspect_law_of(result, looks, LOOK_WIDTH, values, &result->width);
-	inspect_law_of(result, looks, LOOK_HEIGHT, values, &result->height);
+	} else {
+		inspect_law_of(result, looks, LOOK_WIDTH, values, &result->width);
+		inspect_law_of(result, looks, LOOK_HEIGHT, values, &result->height);
+	}
 out:
 	free(values);
 	return status == 0 ? 0

@@ -315,10 +315,8 @@ static int make_fill(struct make *make)
 int make_run(const struct make_config *config, struct make_result *result,
 	     struct error *err)
 {
-	static const struct shard_form *const shards[] = {[MAKE_TAR] = &shard_form_tar,
-							  [MAKE_TFRECORD] =
-								  &shard_form_tfrecord,
-							  [MAKE_TOKENS] = NULL};
+	static const struct shard_form *const shards[MAKE_TOKENS + 1] = {
+		[MAKE_TAR] = &shard_form_tar, [MAKE_TFRECORD] = &shard_form_tfrecord};
 	struct make make = {.config = config,
 			    .draw = make_draw(config),
 			    .per_file = 1,

@@ -27,8 +27,7 @@ void format_shuffle(FILE *out, const struct profile *profile)
 		return;
 	fprintf(out,
 		"in blocks: runs of %s in windows of %s; design effect %.2f: where "
-		"data "
-		"is sorted, a batch of %.0f tells as much as %.0f drawn uniformly",
+		"data is sorted, a batch of %.0f tells as much as %.0f drawn uniformly",
 		format_count(run, profile->shuffle_run),
 		format_count(window, profile->shuffle_window),
 		profile->shuffle_design_effect, (double)profile->batch,

@@ -36,7 +36,8 @@ struct whatif_columns whatif_columns(const struct profile *profile);
 /* What a million samples cost, of what an epoch does; NAN: unknown. */
 double whatif_cost(const struct profile *profile, double epoch);
 
-/* "42 GETs, 1 to list and 252 KB out": what an epoch of the run asks of servers; or nothing. */
+/* "42 GETs, 1 to list and 252 KB out": what an epoch of the run asks of servers; or
+ * nothing. */
 void whatif_traffic(FILE *out, const struct profile *profile);
 
 /* "EUR"; "" where the result has none, or no such word. */
