@@ -21,6 +21,8 @@ struct block_replay {
 	uint32_t *order, asked; /* of the epoch's samples */
 	struct block *blocks;   /* under way */
 	uint32_t block_count;
+	uint32_t fetches; /* of the epoch; and the samples that they ask for */
+	uint64_t fetched;
 };
 
 static uint32_t block_least(uint32_t a, uint32_t b)
@@ -42,6 +44,8 @@ static void block_ask(struct block_replay *replay)
 	block->begin_s = config->begin_s;
 	block->transfer_s = missing / config->fetch_per_s;
 	replay->asked = block->end;
+	replay->fetches++;
+	replay->fetched += missing;
 }
 
 static void block_arrive(struct block_replay *replay, uint32_t at)
@@ -60,12 +64,13 @@ struct block_speed {
 
 static struct block_speed block_speed_of(const struct block_replay *replay)
 {
-	double all = replay->block_count, begun = 0;
+	const struct block_fetch *config = replay->config;
+	double others = replay->block_count - 1., begun = 0;
+	double turns = config->begin_s > 0 ? config->turn_s / config->begin_s : 0;
 
 	for (uint32_t i = 0; i < replay->block_count; i++)
 		begun += replay->blocks[i].begin_s <= 0;
-	return (struct block_speed){1 / (1 + replay->config->contention * (all - 1)),
-				    1 / fmax(1, begun)};
+	return (struct block_speed){1 / (1 + turns * others), 1 / fmax(1, begun)};
 }
 
 /* Until the next of them begins to get samples, or has them all. */
@@ -122,7 +127,8 @@ static void block_epoch_run(struct block_replay *replay, uint32_t number,
 	uint32_t misses = 0;
 
 	permutation_fill(replay->order, config->total, config->seed, number);
-	replay->asked = replay->block_count = 0;
+	replay->asked = replay->block_count = replay->fetches = 0;
+	replay->fetched = 0;
 	for (uint32_t i = 0; i < config->shard; i++) {
 		uint32_t wanted = i - i % config->batch + config->batch;
 		bool miss;
@@ -140,6 +146,8 @@ static void block_epoch_run(struct block_replay *replay, uint32_t number,
 	epoch->load_s =
 		misses * config->miss_s + (config->shard - misses) * config->hit_s;
 	epoch->run_s = epoch->load_s + config->shard * config->compute_s;
+	epoch->fetches = replay->fetches;
+	epoch->gets = replay->fetched + misses;
 }
 
 static int block_fetch_check(const struct block_fetch *config, struct error *err)
@@ -151,8 +159,8 @@ static int block_fetch_check(const struct block_fetch *config, struct error *err
 	    config->threshold > UINT32_MAX / 4)
 		return error_set(err, EINVAL, "%u samples are too many to replay",
 				 config->shard);
-	if (config->fetch > 0 && !(config->fetch_per_s > 0 && config->begin_s >= 0 &&
-				   config->contention >= 0))
+	if (config->fetch > 0 &&
+	    !(config->fetch_per_s > 0 && config->begin_s >= 0 && config->turn_s >= 0))
 		return error_set(err, EINVAL, "a fetch takes time, and gives samples");
 	return 0;
 }

@@ -26,7 +26,7 @@ struct block_fetch {
 	uint32_t capacity;  /* samples that the FIFO holds */
 	double begin_s;     /* of a fetch, before its first sample comes */
 	double fetch_per_s; /* samples a second, of all fetches together */
-	double contention; /* of begin_s what can't go on beside another fetch's: 0..1 */
+	double turn_s; /* of begin_s, what one fetch does while no other does: 0..begin_s */
 	double hit_s, miss_s; /* to load a sample that is held, or is not */
 	double compute_s;     /* of a sample */
 	uint32_t epochs;
@@ -35,6 +35,8 @@ struct block_fetch {
 
 struct block_epoch {
 	double miss_ratio, load_s, run_s;
+	uint32_t fetches; /* that were begun */
+	uint64_t gets;    /* samples asked for, by fetches and by misses */
 };
 
 /* Fills an element for each epoch. 0; -EINVAL (err) or -ENOMEM. */
