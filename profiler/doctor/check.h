@@ -56,6 +56,7 @@ struct check_driver {
 	bool loaded;  /* by the kernel; */
 	bool library; /* there is a libcuda.so.1, */
 	int cuda;     /* and its version of CUDA, 13000 is 13.0; 0: it does not say */
+	bool hidden; /* /dev has it, but nothing of it is in /proc, as in a container */
 };
 void check_gpu_driver(struct doctor_line *line, const struct check_driver *driver);
 

@@ -27,15 +27,26 @@ static void gpu_ask_library(struct check_driver *driver)
 	dlclose(library);
 }
 
-/* Windows' driver serves Linux within it by this device, and nothing of it is in /proc. */
+/* Windows' driver serves Linux within it by /dev/dxg, and nothing of it is in /proc. */
 static bool gpu_find(struct check_driver *driver)
 {
+	bool known;
+
 	*driver = (struct check_driver){.cuda = 0};
 	gpu_facts_read(&driver->gpus, "");
-	driver->loaded =
-		driver->gpus.driver[0] != '\0' || access("/dev/dxg", F_OK) == 0;
+	known = driver->gpus.driver[0] != '\0';
+	driver->hidden = !known && access("/dev/nvidiactl", F_OK) == 0;
+	driver->loaded = known || driver->hidden || access("/dev/dxg", F_OK) == 0;
 	gpu_ask_library(driver);
 	return driver->loaded && driver->library && driver->cuda >= OLDEST_CUDA;
+}
+
+/* "580.65.06", or what there is in its place. */
+static const char *gpu_driver_name(const struct check_driver *driver)
+{
+	return driver->gpus.driver[0] != '\0' ? driver->gpus.driver
+	       : driver->hidden               ? "of /dev/nvidiactl"
+					      : "of Windows";
 }
 
 /* Of a driver that is loaded, with its library. */
@@ -49,14 +60,16 @@ static void gpu_report(struct doctor_line *line, const struct check_driver *driv
 		check_report(line, DOCTOR_LIMITED,
 			     "install a driver for CUDA 11.8 or later: 520 or newer",
 			     "driver %s has CUDA %d.%d: too old to be watched",
-			     known ? gpus->driver : "of Windows", major, minor);
+			     gpu_driver_name(driver), major, minor);
 	else if (known)
 		check_report(line, DOCTOR_OK, NULL, "%u x %.*s, driver %s, CUDA %d.%d",
 			     gpus->count, SHOWN, gpus->models, gpus->driver, major,
 			     minor);
 	else
-		check_report(line, DOCTOR_OK, NULL,
-			     "by the driver of Windows, CUDA %d.%d", major, minor);
+		check_report(line, DOCTOR_OK, NULL, "by the driver %s, CUDA %d.%d%s",
+			     gpu_driver_name(driver), major, minor,
+			     driver->hidden ? "; /proc/driver/nvidia is hidden here"
+					    : "");
 }
 
 void check_gpu_driver(struct doctor_line *line, const struct check_driver *driver)
@@ -69,7 +82,7 @@ void check_gpu_driver(struct doctor_line *line, const struct check_driver *drive
 		check_report(line, DOCTOR_LIMITED,
 			     "install the driver's libcuda1, or docker run --gpus all",
 			     "driver %s is loaded, but there is no libcuda.so.1",
-			     gpus->driver);
+			     gpu_driver_name(driver));
 	else if (gpus->driver[0] != '\0' && gpus->count == 0)
 		check_report(line, DOCTOR_LIMITED,
 			     "see what nvidia-smi says; or docker run --gpus all",

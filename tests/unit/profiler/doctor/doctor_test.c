@@ -216,21 +216,28 @@ static void a_driver_is_told_as_it_is(void **state)
 	} rows[] = {
 		{{.loaded = false}, DOCTOR_OK, "none"},
 		{{.library = true, .cuda = 13000}, DOCTOR_OK, "none"},
-		{{{"580.65.06", "Fast GPU", 2}, true, true, 13000},
+		{{{"580.65.06", "Fast GPU", 2}, true, true, 13000, false},
 		 DOCTOR_OK,
 		 "2 x Fast GPU, driver 580.65.06, CUDA 13.0"},
-		{{{"470.1", "Old GPU", 1}, true, true, 11040},
+		{{{"470.1", "Old GPU", 1}, true, true, 11040, false},
 		 DOCTOR_LIMITED,
 		 "driver 470.1 has CUDA 11.4: too old to be watched"},
-		{{{"580.65.06", "Fast GPU", 1}, true, false, 0},
+		{{{"580.65.06", "Fast GPU", 1}, true, false, 0, false},
 		 DOCTOR_LIMITED,
 		 "driver 580.65.06 is loaded, but there is no libcuda.so.1"},
-		{{{"580.65.06", "", 0}, true, true, 13000},
+		{{{"580.65.06", "", 0}, true, true, 13000, false},
 		 DOCTOR_LIMITED,
 		 "driver 580.65.06 is loaded, but it has no GPU here"},
-		{{{"", "", 0}, true, true, 12040},
+		{{{"", "", 0}, true, true, 12040, false},
 		 DOCTOR_OK,
 		 "by the driver of Windows, CUDA 12.4"},
+		{{{"", "", 0}, true, true, 12040, true},
+		 DOCTOR_OK,
+		 "by the driver of /dev/nvidiactl, CUDA 12.4; /proc/driver/nvidia is "
+		 "hidden here"},
+		{{{"", "", 0}, true, false, 0, true},
+		 DOCTOR_LIMITED,
+		 "driver of /dev/nvidiactl is loaded, but there is no libcuda.so.1"},
 	};
 
 	(void)state;
