@@ -151,7 +151,7 @@ FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_f
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 PRELOADS := $(addprefix $(B)/tests/tool/,io_early.so odd_reads.so)
 # What plays a device's driver: tests put its folder on LD_LIBRARY_PATH.
-FAKES    := $(B)/fake/libcuda.so.1 $(B)/fake/old/libcuda.so.1
+FAKES    := $(B)/fake/libcuda.so.1 $(B)/fake/old/libcuda.so.1 $(B)/fake/unshared/libcuda.so.1
 S3_SERVER := $(B)/tests/tool/s3_server
 TOOLS    := $(filter-out $(PRELOADS:%.so=%) $(B)/tests/tool/fake% $(S3_SERVER),$(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c)))
 # What plays CUPTI, a folder for each version.
@@ -289,6 +289,8 @@ $(PRELOADS): %.so: %.o
 $(B)/tests/tool/io_early.so: private FLAGS += -Wl,-z,initfirst
 
 $(B)/fake/libcuda.so.1: $(call object,tests/tool/cuda) $(addprefix $(B)/tests/lib/,fake_device.o converted.o)
+$(B)/fake/unshared/libcuda.so.1: $(filter-out %/fake_mirror.o,$(call object,tests/tool/cuda)) \
+	$(addprefix $(B)/tests/lib/,fake_device.o converted.o)
 $(B)/fake/old/libcuda.so.1: $(B)/tests/tool/fake_old_cuda.o
 $(FAKES):
 	@mkdir -p $(@D)

@@ -16,22 +16,21 @@ static const char *const cuda_names[] = {
 
 enum { CUDA_COUNT = sizeof(cuda_names) / sizeof(cuda_names[0]) };
 
-/* Fills the table, whose members are pointers in the order of the names. */
-static int cuda_find(void *library, struct cuda *cuda, struct error *err)
+/* Fills the table, whose members are pointers in the order of the names: NULL, what the
+ * library lacks. Returns the first of these; NULL: it has them all. */
+static const char *cuda_find(void *library, struct cuda *cuda)
 {
+	const char *lacks = NULL;
 	void *calls[CUDA_COUNT];
 
 	_Static_assert(sizeof(calls) == sizeof(*cuda), "pointers alone");
 	for (unsigned i = 0; i < CUDA_COUNT; i++) {
 		calls[i] = dlsym(library, cuda_names[i]);
-		if (calls[i] == NULL)
-			return error_set(err, ENOSYS,
-					 "device: " CUDA_DRIVER " has no %s: a newer "
-					 "NVIDIA driver is needed",
-					 cuda_names[i]);
+		if (calls[i] == NULL && lacks == NULL)
+			lacks = cuda_names[i];
 	}
 	memcpy(cuda, calls, sizeof(*cuda));
-	return 0;
+	return lacks;
 }
 
 static int cuda_check_version(const struct cuda *cuda, struct error *err)
@@ -69,23 +68,30 @@ static int cuda_begin(const struct cuda *cuda, struct error *err)
 int cuda_open(struct cuda *cuda, struct error *err)
 {
 	void *library = dlopen(CUDA_DRIVER, RTLD_NOW | RTLD_LOCAL);
-	int result;
+	const char *lacks;
 
 	if (library == NULL)
 		return error_set(err, ENODEV, "device: there is no NVIDIA driver: %s",
 				 dlerror());
-	result = cuda_find(library, cuda, err);
-	return result < 0 ? result : cuda_begin(cuda, err);
+	lacks = cuda_find(library, cuda);
+	return lacks == NULL ? cuda_begin(cuda, err)
+			     : error_set(err, ENOSYS,
+					 "device: " CUDA_DRIVER " has no %s: a newer "
+					 "NVIDIA driver is needed",
+					 lacks);
 }
 
 bool cuda_loaded(struct cuda *cuda)
 {
 	void *library = dlopen(CUDA_DRIVER, RTLD_NOW | RTLD_NOLOAD);
-	bool found = library != NULL && cuda_find(library, cuda, NULL) == 0;
 
-	if (library != NULL)
-		dlclose(library); /* the program's own reference keeps it */
-	return found;
+	if (library == NULL)
+		return false;
+	cuda_find(library, cuda);
+	dlclose(library); /* the program's own reference keeps it */
+#define CUDA_LACKS(name) || cuda->name == NULL
+	return !(false CUDA_IDLE_CALLS(CUDA_LACKS));
+#undef CUDA_LACKS
 }
 
 int cuda_fail(const struct cuda *cuda, cuda_result result, const char *call,

@@ -172,6 +172,20 @@ struct cuda {
 #undef CUDA_MEMBER
 };
 
+/* Those that a program is waited for by: no more is asked of its own driver. */
+#define CUDA_IDLE_CALLS(X)                                                             \
+	X(cuDeviceGetCount)                                                            \
+	X(cuDeviceGet)                                                                 \
+	X(cuDevicePrimaryCtxGetState)                                                  \
+	X(cuDevicePrimaryCtxRetain)                                                    \
+	X(cuDevicePrimaryCtxRelease_v2)                                                \
+	X(cuCtxGetCurrent)                                                             \
+	X(cuCtxPushCurrent_v2)                                                         \
+	X(cuCtxPopCurrent_v2)                                                          \
+	X(cuCtxSynchronize)                                                            \
+	X(cuStreamIsCapturing)                                                         \
+	X(cuThreadExchangeStreamCaptureMode)
+
 enum { CUDA_LEAST = 11000 }; /* version of the driver's interface: 11.0, for PTX 7.0 */
 
 /*
@@ -181,7 +195,8 @@ enum { CUDA_LEAST = 11000 }; /* version of the driver's interface: 11.0, for PTX
  */
 int cuda_open(struct cuda *cuda, struct error *err);
 
-/* True where the program has opened the driver already, which may not be initialised. */
+/* True where the program has opened the driver already, which may not be initialised, and it
+ * has CUDA_IDLE_CALLS; calls that it lacks are NULL. */
 bool cuda_loaded(struct cuda *cuda);
 
 /* Records a failed call: "cuMemAlloc_v2: out of memory". Returns -EIO, or -ENOMEM. */

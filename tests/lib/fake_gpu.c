@@ -14,25 +14,35 @@
 #include <cmocka.h>
 
 /* build/.../fake/libcuda.so.1, from build/.../test/NAME. */
-static void fake_path(char path[PATH_MAX + 32])
+static void fake_path(const char *name, char path[PATH_MAX + 32])
 {
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
 
 	assert_true(length > 0);
 	path[length] = '\0';
 	*strrchr(path, '/') = '\0';
-	strcpy(strrchr(path, '/'), "/fake/libcuda.so.1");
+	strcpy(strrchr(path, '/'), name);
 }
 
-void fake_gpu(const char *settings)
+static void fake_load(const char *name, const char *settings)
 {
 	char path[PATH_MAX + 32];
 
-	fake_path(path);
+	fake_path(name, path);
 	setenv("FAKE_CUDA", settings, 1);
 	/* a library that is loaded is found by its name */
 	if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL)
 		fail_msg("%s", dlerror());
+}
+
+void fake_gpu(const char *settings)
+{
+	fake_load("/fake/libcuda.so.1", settings);
+}
+
+void fake_gpu_unshared(void)
+{
+	fake_load("/fake/unshared/libcuda.so.1", "");
 }
 
 static void took(cuda_result result)

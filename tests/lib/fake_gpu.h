@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What opens the driver from now on finds the fake one, as FAKE_CUDA=settings. */
+/* What opens the driver from now on finds the fake one, as FAKE_CUDA=settings; the same of
+ * one that shares no memory between processes, if none is loaded. */
 void fake_gpu(const char *settings);
+void fake_gpu_unshared(void);
 
 /* A program: its context, a stream, a kernel that only reads. Made current. */
 struct fake_program {

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -49,6 +51,33 @@ static void without_a_driver_nothing_is_waited_for(void **state)
 {
 	(void)state;
 	assert_int_equal(gpu_idle(), TRACE_NO_DEVICES);
+}
+
+/* In a process of its own, as what is loaded stays. */
+static int await_unshared(void)
+{
+	cuda_context context;
+	struct cuda cuda;
+
+	fake_gpu_unshared();
+	if (!cuda_loaded(&cuda) || cuda.cuMemCreate != NULL || cuda.cuInit(0) != 0 ||
+	    cuda_open(&cuda, NULL) != -ENOSYS)
+		return 1;
+	cuda.cuDevicePrimaryCtxRetain(&context, 0);
+	cuda.cuCtxPushCurrent_v2(context);
+	return gpu_idle() == TRACE_AWAITED ? 0 : 2;
+}
+
+static void a_driver_that_shares_no_memory_is_waited_for(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		_exit(await_unshared());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static void a_driver_that_is_not_used_stays_so(void **state)
@@ -286,6 +315,7 @@ int main(void)
 	/* In this order: what is loaded stays. */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_driver_nothing_is_waited_for),
+		cmocka_unit_test(a_driver_that_shares_no_memory_is_waited_for),
 		cmocka_unit_test(a_driver_that_is_not_used_stays_so),
 		cmocka_unit_test(no_primary_one_is_made_for_it),
 		cmocka_unit_test(the_threads_context_has_done_all_that_it_was_given),
