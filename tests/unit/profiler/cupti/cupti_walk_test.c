@@ -1,6 +1,8 @@
 #include "profiler/cupti/cupti_walk.h"
 #include "tests/lib/cupti_buffer.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -335,6 +337,92 @@ static void the_real_library_walks_alike(void **state)
 	assert_int_equal(trace->lost_records, 0);
 }
 
+/* ---- buffers that a GPU's CUPTI wrote ---- */
+
+#define KEPT_FOLDER "tests/data/cupti"
+
+enum { KEPT = 256 << 10 /* bytes, as tests/tool/gpu_records.c has it */ };
+
+/* One behind the other, of kernels and of copies to the device. */
+static void walk_kept(FILE *file)
+{
+	uint8_t *kept = malloc(KEPT);
+	uint32_t kernels = 0, copies = 0;
+	size_t size;
+
+	assert_non_null(kept);
+	size = fread(kept, 1, KEPT, file);
+	cupti_walk(&watch, kept, size);
+	for (uint32_t i = 0; i < trace->span_count; i++) {
+		assert_true(trace->spans[i].start_ns < trace->spans[i].end_ns);
+		kernels += trace->spans[i].work == TRACE_KERNEL;
+		copies += trace->spans[i].work == TRACE_COPY_IN;
+	}
+	assert_int_equal(trace->lost_records, 0);
+	assert_true(kernels > 0 && copies > 0);
+	free(kept);
+}
+
+static void kept_buffers_are_read_whole(void **state)
+{
+	FILE *file = tmpfile();
+
+	(void)state;
+	assert_non_null(file);
+	for (uint64_t at = MS; at < 100 * MS; at += MS) {
+		kernel(at, at + 300 * US);
+		write_one((struct fake_cupti_record){CUPTI_MEMCPY, 0, 1, at + 400 * US,
+						     at + 500 * US, NULL});
+	}
+	assert_int_equal(fwrite(buffer, 1, used, file), used);
+	rewind(file);
+	walk_kept(file);
+	assert_int_equal(trace->span_count, 2 * 99);
+	fclose(file);
+}
+
+/* "12.4-h100": the version of CUPTI, and what it watched. */
+static void walk_kept_name(const char *name)
+{
+	static const char *const versions[CUPTI_VERSIONS] = {
+		[CUPTI_11_8] = "11.8-", [CUPTI_12_4] = "12.", [CUPTI_13_0] = "13."};
+	char path[PATH_MAX];
+	FILE *file;
+	int v = 0;
+
+	while (v < CUPTI_VERSIONS &&
+	       strncmp(name, versions[v], strlen(versions[v])) != 0)
+		v++;
+	if (v == CUPTI_VERSIONS)
+		fail_msg(KEPT_FOLDER "/%s names no version of CUPTI", name);
+	version = (enum cupti_version)v;
+	snprintf(path, sizeof(path), KEPT_FOLDER "/%s", name);
+	file = fopen(path, "rb");
+	assert_non_null(file);
+	walk_kept(file);
+	fclose(file);
+}
+
+static void those_of_real_devices_are_read(void **state)
+{
+	DIR *folder = opendir(KEPT_FOLDER);
+	const struct dirent *entry;
+	unsigned count = 0;
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		end(state);
+		begin(state);
+		walk_kept_name(entry->d_name);
+		count++;
+	}
+	if (folder != NULL)
+		closedir(folder);
+	if (count == 0)
+		skip();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +440,8 @@ int main(void)
 		WATCHED(pauses_grow_as_room_ends),
 		WATCHED(busy_time_is_kept_when_there_are_too_many),
 		WATCHED(the_real_library_walks_alike),
+		WATCHED(kept_buffers_are_read_whole),
+		WATCHED(those_of_real_devices_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
