@@ -55,6 +55,9 @@ bool profile_change_equal(const struct profile_change *a,
 	       change_same_number(a->storage_latency_s, b->storage_latency_s) &&
 	       change_same_number(a->bucket_latency_s, b->bucket_latency_s) &&
 	       change_same_number(a->bucket_per_s, b->bucket_per_s) &&
+	       a->block_fetch == b->block_fetch &&
+	       a->block_threshold == b->block_threshold &&
+	       a->block_capacity == b->block_capacity &&
 	       a->fetch_depth == b->fetch_depth && a->jobs == b->jobs &&
 	       change_same_speeds(a->job_speed, b->job_speed) && a->share == b->share &&
 	       a->resize == b->resize && profile_word_equal(&a->type, &b->type) &&

@@ -20,6 +20,10 @@ struct profile_change {
 	/* The storage is a bucket: each answer takes so long, and it takes so many requests
 	 * a second; rate NAN: without a limit. Of storage_bandwidth or without an end. */
 	double bucket_latency_s, bucket_per_s;
+	/* The bucket's samples come in blocks, as DELI fetches them: so many a fetch, which
+	 * begins when no more than `block_threshold` are asked for beyond a batch, into a
+	 * FIFO of `block_capacity`, 0: of the whole data set. */
+	unsigned block_fetch, block_threshold, block_capacity;
 	unsigned fetch_depth; /* reads in flight */
 	unsigned jobs;        /* so many copies of the job at once on this machine */
 	double job_speed[PROFILE_SPEEDS]; /* of the accelerator of each of these jobs,

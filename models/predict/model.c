@@ -45,6 +45,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	setup.load.no_prep = stage == STAGE_COMPUTE || stage == STAGE_COPY;
 	if (stage == STAGE_COMPUTE)
 		setup.load.copy_s = 0;
+	if (change->block_fetch > 0 && !setup.load.no_prep)
+		return blocks_rate(&setup, change, stage == STAGE_PREP, outcome, err);
 	if (!setup.load.no_prep) {
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
 		if (!change->libdsa)

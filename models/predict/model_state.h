@@ -42,6 +42,33 @@ int predict_write_why(const struct model *model, const struct profile_change *ch
 		      const struct simulation_outcome *real,
 		      struct profile_prediction *out);
 
+/*
+ * blocks.c: the samples of a bucket, if a loader fetched them in blocks, as DELI does:
+ * models/cache/block_fetch.h, of what the run measured.
+ *
+ *	loader	the training process: one sample after another, and prepares it itself
+ *	hit	takes its prep; a miss an answer of the bucket and its transfer before that
+ *	fetch	lists the bucket, a thousand keys a request and one after another, as other
+ *		fetches do in turn; then has as many requests in flight as the change, or
+ *		the run, says
+ */
+
+/* -EINVAL or -ENODATA (err) where it makes no sense beside the rest of the change. */
+int blocks_check(const struct profile *profile, const struct profile_change *change,
+		 struct error *err);
+
+/* The share of the data set that the FIFO holds. */
+double blocks_held(const struct profile *profile, const struct profile_change *change);
+
+/* Real steps in an epoch after the first, which finds what that left; of `cached` ones all
+ * samples are held. Sets rate, hit ratio and waiting. 0, -EINVAL or -ENOMEM. */
+int blocks_rate(const struct sim_setup *setup, const struct profile_change *change,
+		bool cached, struct simulation_outcome *outcome, struct error *err);
+
+/* What such an epoch asks the bucket for. The same errors. */
+int blocks_traffic(const struct sim_setup *setup, const struct profile_change *change,
+		   struct profile_traffic *traffic, struct error *err);
+
 /* The mean of so many jobs. */
 struct interval model_a_job(struct interval all, double jobs);
 

@@ -262,8 +262,8 @@ static int limit_of(const struct model *model, const struct profile_change *chan
 		if (stalls[i].value > STALL &&
 		    (limit == STAGE_COMPUTE || stalls[i].value >= stalls[limit].value))
 			limit = i;
-	if (limit != STAGE_PREP)
-		return limit;
+	if (limit != STAGE_PREP || change->block_fetch > 0)
+		return limit; /* of blocks one thread prepares, whatever the cores */
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	rates_of(&setup.load, &rates);
 	return rates.cores <= FULL * rates.prep ? LIMITED_BY_CORES : STAGE_PREP;
@@ -318,12 +318,13 @@ static double predict_listing(const struct profile *profile)
 		       : ceil((double)profile->dataset_samples / LISTED);
 }
 
-static void predict_cost(const struct model *model, const struct profile_change *change,
-			 struct profile_prediction *out)
+static int predict_cost(const struct model *model, const struct profile_change *change,
+			struct profile_prediction *out, struct error *err)
 {
 	struct recipe_effect effect;
 	struct sim_setup setup;
 	struct cost_use use;
+	int result = 0;
 
 	recipes_effect(model->profile, change, &effect, NULL);
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
@@ -339,14 +340,20 @@ static void predict_cost(const struct model *model, const struct profile_change 
 	use.cache_bytes =
 		model->inputs.on_disk ? 0 : setup.load.share * use.dataset_bytes;
 	sharing_split(&setup, &use);
+	if (change->block_fetch > 0) {
+		use.cache_bytes =
+			use.dataset_bytes * blocks_held(model->profile, change);
+		result = blocks_traffic(&setup, change, &use.traffic, err);
+	}
 	if (model->profile->requests.gets != UNKNOWN ||
 	    profile_change_has_bucket(change))
 		out->traffic = use.traffic;
-	if (model->prices == NULL)
-		return;
+	if (model->prices == NULL || result < 0)
+		return result;
 	out->cost = cost_interval(
 		model->prices, &use,
 		sharing_is_asked(model->profile, change) ? out->per_job : out->per_s);
+	return 0;
 }
 
 static int predict_check(const struct model *model, const struct profile_change *change,
@@ -356,6 +363,8 @@ static int predict_check(const struct model *model, const struct profile_change 
 
 	if (result == 0)
 		result = sharing_check(model->profile, change, err);
+	if (result == 0)
+		result = blocks_check(model->profile, change, err);
 	if (result == 0 && model->self.why != NULL)
 		result = error_set(err, ENODATA, "%s", model->self.why);
 	return result < 0 ? result : check_known(model, change, err);
@@ -405,7 +414,9 @@ int model_predict(const struct model *model, const struct profile_change *change
 	if (sharing_is_asked(model->profile, change))
 		out->per_job =
 			model_a_job(out->per_s, sharing_jobs(model->profile, change));
-	predict_cost(model, change, out);
+	result = predict_cost(model, change, out, err);
+	if (result < 0)
+		return result;
 	if (profile_change_copy(&out->change, change) < 0 ||
 	    predict_write_why(model, change, &real, out) < 0)
 		return error_sys(err, ENOMEM, "predicting");

@@ -56,6 +56,11 @@ static void put_change(FILE *to, const struct profile_change *change)
 			change->bucket_latency_s * 1e6);
 	if (!isnan(change->bucket_per_s))
 		fprintf(to, ",rate=%.9g", change->bucket_per_s);
+	if (change->block_fetch > 0)
+		fprintf(to, " --block-fetch f=%u,q=%u", change->block_fetch,
+			change->block_threshold);
+	if (change->block_capacity > 0)
+		fprintf(to, ",k=%u", change->block_capacity);
 	put_count(to, "fetch-depth", change->fetch_depth);
 	command_put_jobs(to, change);
 	put_count(to, "resize", change->resize);

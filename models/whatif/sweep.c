@@ -19,7 +19,8 @@ enum { RANGE_VALUES = 5, ONES = 16 };
 #define LATENCY_MOST 3600.0
 #define RATE_LEAST   .01 /* requests a second that a bucket takes */
 #define RATE_MOST    1e6
-#define PACE_LEAST   .1 /* of a job's accelerator, over the run's */
+#define BLOCK_MOST   1000000000 /* samples of a fetch, ahead of a batch or in a FIFO */
+#define PACE_LEAST   .1         /* of a job's accelerator, over the run's */
 #define PACE_MOST    10
 
 #define SWEEP_NAME(NAME, name) name,
@@ -188,6 +189,29 @@ static bool read_bucket(const char *text, struct sweep_value *value)
 	       value->rate >= RATE_LEAST && value->rate <= RATE_MOST;
 }
 
+/* "f=512,q=256,k=2048": all but the first may be left out. */
+static bool sweep_read_blocks(const char *text, struct sweep_value *value)
+{
+	static const char names[] = "fqk";
+
+	for (int i = 0; names[i] != '\0'; i++) {
+		size_t length = strcspn(text, ",");
+		char word[32];
+
+		if (text[0] != names[i] || text[1] != '=') {
+			if (i == 0)
+				return false;
+			continue;
+		}
+		snprintf(word, sizeof(word), "%.*s", (int)length - 2, text + 2);
+		if (!number_whole(word, BLOCK_MOST, &value->block[i]) ||
+		    (names[i] != 'q' && value->block[i] == 0))
+			return false;
+		text += length + (text[length] == ',');
+	}
+	return *text == '\0';
+}
+
 static bool sweep_read_part(const char *text, struct sweep_value *value)
 {
 	size_t length = strlen(text);
@@ -327,6 +351,10 @@ static const struct key keys[SWEEP_KEYS] = {
 			  "latency=TIME or latency=TIME,rate=REQUESTS a second such as "
 			  "latency=30ms,rate=3500",
 			  0},
+	[SWEEP_BLOCKS] = {sweep_read_blocks, NULL,
+			  "f=SAMPLES, f=SAMPLES,q=SAMPLES,k=SAMPLES or without q or k, "
+			  "such as f=512,q=256,k=2048",
+			  0},
 	[SWEEP_DEPTH] = COUNT(LIMIT_FETCH_DEPTH),
 	[SWEEP_JOBS] = {read_jobs, spread_jobs,
 			LIMIT_RANGE(LIMIT_JOBS) ", or the speeds 0.1x to 10x of up to "
@@ -379,7 +407,15 @@ static int sweep_refuse(int which, const char *values, struct error *err)
 			 key->spread != NULL ? " or range" : "", values);
 }
 
-/* The next item of a list, as strsep(); a bucket's rate belongs to the latency before. */
+/* True of what belongs to the item before: a bucket's rate, q and k of blocks. */
+static bool sweep_goes_on(int which, const char *text)
+{
+	return (which == SWEEP_BUCKET && strncmp(text, "rate=", 5) == 0) ||
+	       (which == SWEEP_BLOCKS &&
+		(strncmp(text, "q=", 2) == 0 || strncmp(text, "k=", 2) == 0));
+}
+
+/* The next item of a list, as strsep(). */
 static char *sweep_next_item(int which, char **rest)
 {
 	char *item = *rest, *end;
@@ -387,7 +423,7 @@ static char *sweep_next_item(int which, char **rest)
 	if (item == NULL)
 		return NULL;
 	end = strchr(item, ',');
-	if (end != NULL && which == SWEEP_BUCKET && strncmp(end, ",rate=", 6) == 0)
+	while (end != NULL && sweep_goes_on(which, end + 1))
 		end = strchr(end + 1, ',');
 	if (end != NULL)
 		*end++ = '\0';

@@ -12,6 +12,7 @@
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
  *	storage-latency   5ms, or none              5 values, evenly
  *	storage-bucket    latency=30ms, latency=30ms,rate=3500    without ranges
+ *	block-fetch       f=512, f=512,q=256,k=2048             without ranges
  *	fetch-depth                                 by 1 up to 16 values, else doubling
  *	jobs              4; or their speeds: 1x+0.5x    by 1 up to 16 values, else ..
  *	share             yes, no
@@ -40,6 +41,7 @@ struct error;
 	X(BANDWIDTH, "storage-bandwidth") \
 	X(LATENCY, "storage-latency") \
 	X(BUCKET, "storage-bucket") \
+	X(BLOCKS, "block-fetch") \
 	X(DEPTH, "fetch-depth") \
 	X(JOBS, "jobs") \
 	X(SHARE, "share") \
@@ -58,6 +60,7 @@ struct sweep_value {
 	double number; /* in the unit of the key: share, bytes, bytes/s, s, policy */
 	bool bytes;    /* of a cache: number is bytes */
 	double rate;   /* of a bucket: requests/s; NAN: no limit */
+	uint64_t block[3];                /* f, q and k of a fetch in blocks */
 	double job_speed[PROFILE_SPEEDS]; /* of jobs: as in a change */
 	char name[SWEEP_NAME];            /* of a part */
 };

@@ -59,6 +59,11 @@ static int set_member(struct profile_change *change, int which,
 		change->cache_policy.id = (int)value->number;
 	if (which == SWEEP_BUCKET)
 		change->bucket_per_s = sweep_changes_kept(value->rate);
+	if (which == SWEEP_BLOCKS) {
+		change->block_fetch = (unsigned)value->block[0];
+		change->block_threshold = (unsigned)value->block[1];
+		change->block_capacity = (unsigned)value->block[2];
+	}
 	if (which == SWEEP_TYPE)
 		change->type.id = (int)value->number;
 	if (which == SWEEP_SHARE)

@@ -129,6 +129,10 @@ static int check_storage(const struct profile *profile,
 	bool cache = !isnan(change->cache_share) ||
 		     profile_word_known(&change->cache_policy);
 
+	if (change->block_fetch > 0)
+		return error_set(err, ENOTSUP,
+				 "fetching in blocks can't be tried: it is DELI's way, "
+				 "and not libdsa's");
 	if (!isnan(change->bucket_per_s))
 		return error_set(err, ENOTSUP,
 				 "a bucket's rate can't be tried: nothing here refuses "

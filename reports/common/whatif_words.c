@@ -85,6 +85,12 @@ static void whatif_words_add_storage(struct words *words,
 				 format_seconds(number, change->bucket_latency_s));
 	if (isfinite(change->bucket_per_s))
 		whatif_words_add(words, "%.4g requests/s", change->bucket_per_s);
+	if (change->block_fetch > 0)
+		whatif_words_add(words, "blocks of %u", change->block_fetch);
+	if (change->block_threshold > 0)
+		whatif_words_add(words, "%u ahead", change->block_threshold);
+	if (change->block_capacity > 0)
+		whatif_words_add(words, "FIFO of %u", change->block_capacity);
 	if (change->fetch_depth > 0)
 		whatif_words_add(words, "%u read%s in flight", change->fetch_depth,
 				 change->fetch_depth == 1 ? "" : "s");

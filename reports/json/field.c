@@ -283,6 +283,9 @@ static const struct field job[] = {
 		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
 		AT("change.bucket_latency_s", NUMBER, change.bucket_latency_s),        \
 		AT("change.bucket_requests_per_s", NUMBER, change.bucket_per_s),       \
+		AT("change.block_fetch", UNSIGNED, change.block_fetch),                \
+		AT("change.block_threshold", UNSIGNED, change.block_threshold),        \
+		AT("change.block_capacity", UNSIGNED, change.block_capacity),          \
 		AT("change.fetch_depth", UNSIGNED, change.fetch_depth),                \
 		AT("change.jobs", UNSIGNED, change.jobs),                              \
 		AT("change.job_speeds", SPEEDS, change.job_speed),                     \

@@ -20,6 +20,7 @@ try out --storage-bandwidth 0
 try out --storage-latency -1ms
 try out --storage-latency ''
 try out --storage-bucket 30ms
+try out --block-fetch 512
 try out --jobs 0
 try out --jobs 1x+20x
 try out --share=maybe

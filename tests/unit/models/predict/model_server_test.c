@@ -5,6 +5,7 @@
 #include "tests/lib/server_run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -137,6 +138,85 @@ static void a_bucket_takes_the_place_of_any_storage(void **state)
 	profile_free(&profile);
 }
 
+static int blocks_refused(void (*spoil)(struct profile_change *change))
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct error err = {0};
+	struct profile profile;
+	struct model *model;
+	int result;
+
+	server_run_make(&profile, INFINITY);
+	prediction = profile_add_prediction(&profile);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	change.bucket_latency_s = SERVER_ANSWER_S;
+	change.block_fetch = 16;
+	spoil(&change);
+	result = model_predict(model, &change, prediction, &err);
+	model_free(model);
+	profile_free(&profile);
+	return result;
+}
+
+static void no_bucket(struct profile_change *change)
+{
+	change->bucket_latency_s = NAN;
+}
+
+static void a_cache_beside(struct profile_change *change)
+{
+	change->cache_share = .5;
+}
+
+static void two_jobs(struct profile_change *change)
+{
+	change->jobs = 2;
+}
+
+static void nothing_else(struct profile_change *change)
+{
+	(void)change;
+}
+
+/* A FIFO of all of it has every sample in the second epoch; where the listing takes longer
+ * than all GETs do, each sample is one of these, after another. */
+static void blocks_are_fetched_as_deli_does(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+	double samples, held_s;
+
+	(void)state;
+	server_run_make(&profile, INFINITY);
+	samples = (double)profile.dataset_samples;
+	change.bucket_latency_s = SERVER_ANSWER_S;
+	change.block_fetch = (unsigned)samples;
+	prediction = known_run_predict(&profile, &change);
+	held_s = 1 / prediction->per_s.value;
+	assert_true(held_s > 1 / 1500.);
+	assert_true(prediction->hit_ratio == 1);
+	assert_true(prediction->stalls[STAGE_FETCH].value < 1e-9);
+	assert_true(prediction->traffic.reads == 0);
+	assert_true(prediction->traffic.listing == ceil(samples / 1000));
+
+	change.block_fetch = change.block_capacity = 1;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(prediction->hit_ratio < .1);
+	assert_float_equal((1 / prediction->per_s.value - held_s) /
+				   (1 - prediction->hit_ratio),
+			   SERVER_ANSWER_S, SERVER_ANSWER_S / 20);
+	assert_true(prediction->traffic.listing == samples * ceil(samples / 1000));
+	assert_true(prediction->traffic.reads > samples);
+	profile_free(&profile);
+	assert_int_equal(blocks_refused(nothing_else), 0);
+	assert_int_equal(blocks_refused(no_bucket), -EINVAL);
+	assert_int_equal(blocks_refused(a_cache_beside), -EINVAL);
+	assert_int_equal(blocks_refused(two_jobs), -EINVAL);
+}
+
 static const struct profile_prediction *with_disk(struct profile *profile, double hit_s,
 						  double share)
 {
@@ -177,6 +257,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(and_give_no_more_than_servers_do),
 		cmocka_unit_test(changes_of_other_parts_are_predicted_too),
 		cmocka_unit_test(a_bucket_takes_the_place_of_any_storage),
+		cmocka_unit_test(blocks_are_fetched_as_deli_does),
 		cmocka_unit_test(another_size_of_a_cache_on_disk_is_predicted),
 		cmocka_unit_test(fewer_than_were_measured_are_not_known),
 	};

@@ -84,6 +84,19 @@ static void a_value_a_list_or_a_range(void **state)
 	ASSERT_VALUES("cache-policy", "minio,lru", 2, 3);
 }
 
+static void blocks_are_as_deli_calls_them(void **state)
+{
+	static const uint64_t wanted[3][3] = {{512, 0, 0}, {64, 8, 0}, {9, 0, 7}};
+	const struct sweep_values *values = &sweep.keys[SWEEP_BLOCKS];
+
+	(void)state;
+	assert_int_equal(set("block-fetch", "f=512,f=64,q=8,f=9,k=7"), 0);
+	assert_int_equal(values->count, 3);
+	for (int i = 0; i < 3; i++)
+		assert_memory_equal(values->value[i].block, wanted[i],
+				    sizeof(wanted[i]));
+}
+
 static void ranges_take_as_many_values_as_they_need(void **state)
 {
 	(void)state;
@@ -109,6 +122,12 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 		"storage-bucket=latency=30ms,rate=x",
 		"storage-bucket=latency=30ms,rate=1,rate=2",
 		"storage-bucket=latency=1ms..latency=2ms",
+		"block-fetch=512",
+		"block-fetch=f=0",
+		"block-fetch=q=1",
+		"block-fetch=f=1,k=0",
+		"block-fetch=f=1,k=9,q=1",
+		"block-fetch=f=1..f=2",
 		"without=",
 		"without=Crop,",
 		"without=a..b",
@@ -359,6 +378,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_value_a_list_or_a_range, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(blocks_are_as_deli_calls_them, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(ranges_take_as_many_values_as_they_need,
 						setup, teardown),
