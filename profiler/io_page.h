@@ -21,6 +21,7 @@
  *	| marks[]   |  paths of all of them, hashed
  *	| parts[]   |  what parts of making a sample took, such as transforms
  *	| slowest[] |  samples
+ *	| pictures  |  that the program's transforms make of some of its files
  *	+-----------+
  *
  * What the hook calls is in profiler/io/dsa_io.h. A batch is made between
@@ -40,7 +41,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 6
+#define IO_VERSION 7
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -55,6 +56,8 @@ enum {
 	IO_PARTS = 64,
 	IO_PART_NAME = 44, /* with its end; longer ones are cut */
 	IO_SLOWEST = 8,
+	IO_PICTURES = 32,
+	IO_PIXELS = 1 << 23, /* bytes of them, all together */
 };
 
 /* Totals. Append; never reorder. */
@@ -169,6 +172,14 @@ struct io_recipe {
 	char folder[IO_PATH], lacks[128], code[2 * IO_PATH];
 };
 
+/* What the program's transforms make of files in evaluation: 3 x size x size bytes each, one
+ * after another, of the size of its recipe. */
+struct io_pictures {
+	_Atomic uint32_t count; /* that are whole */
+	char paths[IO_PICTURES][IO_PATH];
+	uint8_t pixels[IO_PIXELS];
+};
+
 struct io_page {
 	char magic[8];
 	uint32_t version;
@@ -226,6 +237,7 @@ struct io_page {
 	_Atomic uint64_t marks[IO_MARKS];
 	struct io_part parts[IO_PARTS];
 	struct io_slow slowest[IO_SLOWEST];
+	struct io_pictures pictures;
 };
 
 enum io_page_room {

@@ -66,6 +66,10 @@ void preload_close(struct preload *preload);
 int preload_put_back(const struct preload *preload, struct error *err);
 void preload_forget(const char *folder);
 
+/* The page that the program's processes write; NULL: there is none. Lasts until
+ * preload_close(). */
+const struct io_page *preload_page(const struct preload *preload);
+
 /* What the page has for a result: files written and kept, and how much was seen of what was
  * read. 0 or -errno. */
 int preload_result(const struct preload *preload, struct profile *profile);

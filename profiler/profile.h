@@ -334,7 +334,7 @@ struct profile_model {
 /*
  * How a program with a loader of its own prepares pictures, and what libdsa's prep of the
  * same took once the program had ended: a sample's CPU time, and samples/s, on all cores of
- * the run.
+ * the run. In evaluation, of some of its files: how far libdsa's pixels are from its own.
  */
 struct profile_own_recipe {
 	char *kind;    /* "train", "evaluate"; NULL: no recipe was seen */
@@ -344,7 +344,12 @@ struct profile_own_recipe {
 	char *lacks;   /* what of it libdsa has not; NULL: it has all */
 	char *code;    /* what to write in place of its loader, in Python */
 	struct interval cpu_s, per_s;
+	uint64_t pictures; /* that were compared */
+	double psnr;       /* dB, of bytes, over all of these */
 };
+
+/* PSNR from which on pixels are said to be the same: decoders may round a bit otherwise. */
+#define PROFILE_SAME_PSNR 40
 
 struct profile_recipe; /* profiler/profile_prediction.h has these */
 struct profile_prediction;

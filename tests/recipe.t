@@ -91,13 +91,15 @@ def check_told(scratch):
     tap.ok(recipe.get("kind") == "train" and recipe["size"] == 224 and
            recipe.get("libdsa_per_s", {}).get("value", 0) > 0, "a run tells the recipe", recipe,
            result["stalls"])
+    tap.ok(recipe.get("pictures", 0) >= 8 and recipe.get("psnr_db", 0) > 45,
+           "and that its pixels are the program's in evaluation", recipe)
     made = [p for p in result["processes"] if p["role"] == "worker" and p["batches"] > 0]
     tap.ok(len(made) >= 2 and result["epoch_starts"]["persistent_saves_s"] > 0 and
            result["unseen"]["mapped_files"] == 0,
            "and its workers, what their start costs, and that all was seen",
            result["processes"], result["epoch_starts"], result["unseen"])
     done = scratch.run(DSA, "report", "out", "--format=text")
-    tap.ok("dsa.Loader('images'" in re.sub(r"\s+", " ", done.stdout), "and the code to write",
+    tap.ok("(PSNR " in done.stdout and "dsa.Loader('images'" in re.sub(r"\s+", " ", done.stdout), "and the code to write",
            done.stdout)
     done = scratch.run(DSA, "report", "out", "--format=html")
     tap.ok("of the bytes that the loader" in done.stdout and "<td>trainer" in done.stdout,

@@ -140,6 +140,11 @@ HOOK_EXPORT void dsa_hook_epoch_end(uint64_t ns);
 /* Tells dsa how pictures are prepared, once. */
 HOOK_EXPORT void dsa_hook_recipe(const struct hook_recipe *recipe);
 
+/* And what these transforms make of a file in evaluation: 3 x size x size bytes of red, green
+ * and blue, one colour after another. 0; -ENOSPC: there is no room for it, nor for others;
+ * -EINVAL: the recipe is of another size, or there is none, or the path is too long. */
+HOOK_EXPORT int dsa_hook_picture(const char *path, uint32_t size, const void *pixels);
+
 /* Tells dsa why the program goes on without it, unless libdsa's loader is measured. From any
  * thread. */
 HOOK_EXPORT void dsa_hook_refuse(const char *why);

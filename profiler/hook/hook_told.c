@@ -3,6 +3,9 @@
 #include "profiler/hook/hook_describe.h"
 #include "profiler/io/dsa_io.h"
 
+#include <errno.h>
+#include <string.h>
+
 static void hook_told_text(char *to, size_t size, const char *from)
 {
 	io_copy_text(to, size, from == NULL ? "" : from);
@@ -22,6 +25,25 @@ void dsa_hook_recipe(const struct hook_recipe *from)
 	to->evaluate = from->evaluate;
 	to->bytes = from->bytes;
 	atomic_store_explicit(&to->told, 1, memory_order_release);
+}
+
+int dsa_hook_picture(const char *path, uint32_t size, const void *pixels)
+{
+	struct io_page *page = dsa_io_page();
+	struct io_pictures *to = page == NULL ? NULL : &page->pictures;
+	uint64_t bytes = 3 * (uint64_t)size * size;
+	uint32_t count;
+
+	if (to == NULL || page->recipe.told == 0 || page->recipe.size != size ||
+	    strlen(path) >= IO_PATH)
+		return -EINVAL;
+	count = atomic_load(&to->count);
+	if (count >= IO_PICTURES || bytes > IO_PIXELS / (count + 1))
+		return -ENOSPC;
+	io_copy_text(to->paths[count], IO_PATH, path);
+	memcpy(to->pixels + count * bytes, pixels, bytes);
+	atomic_store_explicit(&to->count, count + 1, memory_order_release);
+	return 0;
 }
 
 void dsa_hook_epoch_end(uint64_t ns)

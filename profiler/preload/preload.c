@@ -179,7 +179,7 @@ static int preload_make_page(struct preload *preload, struct error *err)
 
 /* The one that the program's processes write: both, if some of them find the memory, but
  * those that make batches are of one kind. */
-static struct io_page *preload_used(const struct preload *preload)
+const struct io_page *preload_page(const struct preload *preload)
 {
 	const struct io_page *spare = preload->spare;
 
@@ -257,7 +257,7 @@ int preload_put_back(const struct preload *preload, struct error *err)
 {
 	if (preload->page == NULL || preload->page->kept_folder[0] == '\0')
 		return 0;
-	return kept_files_put_back(preload_used(preload), err);
+	return kept_files_put_back(preload_page(preload), err);
 }
 
 void preload_close(struct preload *preload)
@@ -291,7 +291,7 @@ static bool preload_is_own(const struct preload *preload, const char *path)
 /* Those that are still there. */
 static int preload_written(const struct preload *preload, struct profile *profile)
 {
-	const struct io_page *page = preload_used(preload);
+	const struct io_page *page = preload_page(preload);
 	uint64_t count = page->written_count;
 	size_t used = 0;
 
@@ -325,7 +325,7 @@ int preload_result(const struct preload *preload, struct profile *profile)
 
 	if (preload->page == NULL || preload->page->several)
 		return 0;
-	page = preload_used(preload);
+	page = preload_page(preload);
 	result = kept_files_close(page, profile);
 	if (result == 0)
 		result = prep_parts_add(page, profile);

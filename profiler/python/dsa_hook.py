@@ -21,6 +21,7 @@ import time
 import weakref
 
 import dsa_library
+import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count
 from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, refusal
@@ -57,6 +58,7 @@ class Hook:
         self.backwards = 0
         self.first_ns = None
         self.observes = False
+        self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
 
     # -- which loader --
@@ -161,7 +163,7 @@ class Hook:
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
-        dsa_recipe.tell(self.library, it)
+        self.alike = dsa_recipe.tell(self.library, it)
         self.follow(it, serves)
         return True
 
@@ -245,6 +247,8 @@ class Hook:
             self.loading.leave()
         else:
             self.end_epoch()
+            if self.alike and not self.observes:
+                dsa_pictures.give(self.library, self.loads[0], self.loading.batches)
         raise self.driver.end()
 
     def ends_workers(self, it):

@@ -195,9 +195,11 @@ def recipe_of(it):
 
 
 def tell(library, it):
+    """True: libdsa has all of it."""
     try:
         recipe = recipe_of(it)
         if recipe is not None:
             library.recipe(ctypes.byref(recipe))
+        return recipe is not None and not recipe.lacks
     except Exception:  # an op that is not what its name says: nothing is known of it
-        pass
+        return False

@@ -6,6 +6,7 @@
 #include "profiler/analysis/analyse.h"
 #include "profiler/analysis/profile_fill.h"
 #include "profiler/bench/other_inputs.h"
+#include "profiler/bench/own_pictures.h"
 #include "profiler/bench/own_recipe.h"
 #include "profiler/host/counters.h"
 #include "profiler/run/describe_run.h"
@@ -252,6 +253,7 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 	if (result == 0) {
 		other_inputs_measure(m->traces[0], profile);
 		own_recipe_measure(profile);
+		own_pictures_compare(preload_page(&m->launch.preload), profile);
 	}
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
 				 : result;

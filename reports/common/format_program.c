@@ -1,6 +1,8 @@
 /* format_program.c - what the program does beside its steps: reads, begins epochs, writes. */
 #include "reports/common/format.h"
 
+#include <inttypes.h>
+
 #define MUCH  .1  /* of what the loader reads, in calls or in bytes */
 #define LEAST 10. /* calls a second: fewer take no time to speak of */
 
@@ -201,13 +203,28 @@ void format_kept(FILE *out, const struct profile *profile)
 			profile->files_kept == 1 ? "it" : "all");
 }
 
+/* How alike libdsa's pixels are; "" where none were compared. */
+static const char *format_pixels(char words[96],
+				 const struct profile_own_recipe *recipe)
+{
+	words[0] = '\0';
+	if (!isnan(recipe->psnr))
+		snprintf(words, 96,
+			 "%s (PSNR %.1f dB in evaluation, %" PRIu64 " pictures)",
+			 recipe->psnr < PROFILE_SAME_PSNR ? ", but its pixels differ"
+							  : "",
+			 recipe->psnr, recipe->pictures);
+	return words;
+}
+
 void format_recipe(FILE *out, const struct profile *profile)
 {
 	const struct profile_own_recipe *recipe = &profile->own_recipe;
+	char pixels[96];
 
 	if (recipe->lacks != NULL)
 		fprintf(out, "libdsa does not do the same: it lacks %s", recipe->lacks);
 	else if (recipe->code != NULL)
-		fprintf(out, "libdsa prepares the same: for images, labels in %s",
-			recipe->code);
+		fprintf(out, "libdsa prepares the same%s: for images, labels in %s",
+			format_pixels(pixels, recipe), recipe->code);
 }

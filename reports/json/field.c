@@ -124,6 +124,8 @@ const struct field field_profile[] = {
 	AT("recipe.code", TEXT, own_recipe.code),
 	AT("recipe.libdsa_cpu_s_per_sample", ESTIMATE, own_recipe.cpu_s),
 	AT("recipe.libdsa_per_s", ESTIMATE, own_recipe.per_s),
+	AT("recipe.pictures", COUNT, own_recipe.pictures),
+	AT("recipe.psnr_db", NUMBER, own_recipe.psnr),
 	PROFILE_COUNTED(LINE) AT("histograms.fetch_s", HISTOGRAM, fetch_s),
 	AT("histograms.prep_s", HISTOGRAM, prep_s),
 	AT("histograms.sample_bytes", HISTOGRAM, bytes),

@@ -1,6 +1,8 @@
 /* other_inputs_test.c - what is measured of other inputs never costs a result. */
 #include "profiler/bench/other_inputs.h"
+#include "profiler/bench/own_pictures.h"
 #include "profiler/bench/own_recipe.h"
+#include "profiler/io_page.h"
 #include "profiler/profile.h"
 #include "tests/lib/images.h"
 #include "tests/lib/nomem.h"
@@ -13,6 +15,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -107,6 +111,44 @@ static void what_gives_no_batches_is_not_measured(void **state)
 	profile_free(&fast);
 }
 
+/* PSNR of pictures that are all black, of one file of images_good; NAN: unknown. */
+static double compared(struct io_page *page, uint32_t count, const char *file)
+{
+	struct profile profile;
+	double psnr;
+
+	page->pictures.count = count;
+	snprintf(page->pictures.paths[0], IO_PATH, "%s/%s", images_good, file);
+	profile_init(&profile);
+	profile_text(&profile.own_recipe.kind, "evaluate");
+	profile.own_recipe.size = 16;
+	own_pictures_compare(page, &profile);
+	assert_true(isnan(profile.own_recipe.psnr) ==
+		    (profile.own_recipe.pictures == UNKNOWN));
+	psnr = profile.own_recipe.psnr;
+	profile_free(&profile);
+	return psnr;
+}
+
+static void pixels_are_compared(void **state)
+{
+	int memory;
+	struct io_page *page = io_page_memory(&memory);
+	const char *first = "class0/image00.jpg";
+	double black;
+
+	(void)state;
+	assert_non_null(page);
+	close(memory);
+	assert_true(isnan(compared(page, 0, first)));
+	assert_true(isnan(compared(page, 1, "nowhere")));
+	black = compared(page, 1, first);
+	assert_true(black > 0 && black < PROFILE_SAME_PSNR);
+	memset(page->pictures.pixels, 255, 16 * 16 * 3);
+	assert_true(fabs(compared(page, 1, first) - black) > .1);
+	io_page_unmap(page);
+}
+
 static void a_signal_that_waits_ends_it(void **state)
 {
 	sigset_t interrupt;
@@ -130,6 +172,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(libdsa_is_measured_in_place_of_a_loader),
 		cmocka_unit_test(of_large_batches_smaller_ones_are_measured),
 		cmocka_unit_test(what_gives_no_batches_is_not_measured),
+		cmocka_unit_test(pixels_are_compared),
 		cmocka_unit_test(a_signal_that_waits_ends_it),
 	};
 
