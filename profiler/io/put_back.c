@@ -42,37 +42,42 @@ static bool put_back_write(int fd, const char *text, size_t length)
 }
 
 /* The first one writes what it is, too. */
-static int put_back_open(const char *folder)
+static int put_back_open(const char *folder, struct put_back *path)
 {
 	static const char about[] = "#!/bin/sh\n# Puts back what the program overwrote "
 				    "while dsa measured it.\n";
-	struct put_back path = {.length = 0};
 	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, fd;
 
-	put_back_plain(&path, folder);
-	put_back_plain(&path, "/put-back");
-	path.text[path.length] = '\0';
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path.text, flags | O_EXCL, 0700);
+	path->length = 0;
+	put_back_plain(path, folder);
+	put_back_plain(path, "/put-back");
+	path->text[path->length] = '\0';
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path->text, flags | O_EXCL, 0700);
 	if (fd < 0)
-		return (int)syscall(SYS_openat, AT_FDCWD, path.text, flags, 0700);
+		return (int)syscall(SYS_openat, AT_FDCWD, path->text, flags, 0700);
 	put_back_write(fd, about, sizeof(about) - 1);
 	return fd;
 }
 
+static bool put_back_line(int fd, struct put_back *line, const char *kept,
+			  const char *path)
+{
+	line->length = 0;
+	put_back_plain(line, "mv -f --");
+	put_back_word(line, kept);
+	put_back_word(line, path);
+	put_back_plain(line, "\n");
+	/* at once, so that those of several processes do not mix */
+	return put_back_write(fd, line->text, line->length);
+}
+
 bool put_back_add(const char *folder, const char *kept, const char *path)
 {
-	struct put_back line = {.length = 0};
-	int fd = put_back_open(folder);
-	bool whole;
+	struct put_back *line = raw_memory(sizeof(*line));
+	int fd = line == NULL ? -1 : put_back_open(folder, line);
+	bool whole = fd >= 0 && put_back_line(fd, line, kept, path);
 
-	if (fd < 0)
-		return false;
-	put_back_plain(&line, "mv -f --");
-	put_back_word(&line, kept);
-	put_back_word(&line, path);
-	put_back_plain(&line, "\n");
-	/* at once, so that those of several processes do not mix */
-	whole = put_back_write(fd, line.text, line.length);
 	raw_close(fd);
+	raw_unmap(line, sizeof(*line));
 	return whole;
 }

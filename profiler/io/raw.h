@@ -29,6 +29,16 @@ static inline int raw_allocate(int fd, size_t size)
 	return (int)syscall(SYS_fallocate, fd, 0, 0, size);
 }
 
+/* Memory beside the calling thread's stack, which may be a small one; for raw_unmap(), to
+ * which NULL is nothing, too. NULL: there is none. */
+static inline void *raw_memory(size_t size)
+{
+	long at = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == -1 ? NULL : (void *)at;
+}
+
 static inline ssize_t raw_pread(int fd, void *to, size_t size, uint64_t from)
 {
 	return syscall(SYS_pread64, fd, to, size, from);

@@ -28,7 +28,7 @@ enum written_state {
 	WRITTEN_STATES = 4,
 };
 
-enum { PROBES = 64 };
+enum { PROBES = 64, PIECE = 1 << 16 };
 
 static uint64_t written_hash(const char *path)
 {
@@ -147,17 +147,16 @@ static bool written_place(const struct io_page *page, uint64_t number,
 }
 
 /* By the kernel alone, or piece by piece between file systems that can't. */
-static long written_piece(int from, int to)
+static long written_piece(int from, int to, char bytes[PIECE])
 {
 	long done = syscall(SYS_copy_file_range, from, NULL, to, NULL, 1 << 30, 0);
-	char bytes[1 << 16];
 
 	if (done >= 0)
 		return done;
-	done = syscall(SYS_read, from, bytes, sizeof(bytes));
+	done = syscall(SYS_read, from, bytes, PIECE);
 	for (long at = 0, now; at < done; at += now) {
 		now = syscall(SYS_write, to, bytes + at, done - at);
-		if (now < 0)
+		if (now <= 0)
 			return -1;
 	}
 	return done;
@@ -169,13 +168,15 @@ static bool written_copy_to(const struct written_file *file, const char *path)
 	int to = (int)syscall(SYS_openat, AT_FDCWD, path,
 			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			      file->status.st_mode & 07777);
-	long done = from < 0 || to < 0 ? -1 : 1;
+	char *bytes = raw_memory(PIECE);
+	long done = from < 0 || to < 0 || bytes == NULL ? -1 : 1;
 	uint64_t sum = 0;
 
 	while (done > 0) {
-		done = written_piece(from, to);
+		done = written_piece(from, to, bytes);
 		sum += done > 0 ? (uint64_t)done : 0;
 	}
+	raw_unmap(bytes, PIECE);
 	coverage_own(sum);
 	raw_close(from);
 	raw_close(to);

@@ -5,6 +5,7 @@
 #include "tests/lib/scratch.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,6 +85,30 @@ static void one_that_was_added_to_is_kept_later(void **state)
 	}
 	assert_int_equal(page->written_count, 2);
 	assert_int_equal(page->kept_count, 1);
+	assert_int_equal(scratch_size("kept/1"), 100);
+}
+
+static void *overwrite_model(void *none)
+{
+	overwrite("model.pt");
+	return none;
+}
+
+/* Programs have such threads. */
+static void a_small_stack_is_enough(void **state)
+{
+	enum { STACK = 48 * 1024 };
+	pthread_attr_t small;
+	pthread_t thread;
+
+	(void)state;
+	keeping_page();
+	scratch_file("model.pt", 100);
+	pthread_attr_init(&small);
+	assert_int_equal(pthread_attr_setstacksize(&small, STACK), 0);
+	assert_int_equal(pthread_create(&thread, &small, overwrite_model, NULL), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&small);
 	assert_int_equal(scratch_size("kept/1"), 100);
 }
 
@@ -193,6 +218,7 @@ int main(int argc, char **argv)
 		IN_PAGE(the_script_names_what_it_moves_and_asks_nothing),
 		IN_PAGE(one_that_the_script_can_not_name_is_told_as_lost),
 		IN_PAGE(one_that_was_added_to_is_kept_later),
+		IN_PAGE(a_small_stack_is_enough),
 		IN_PAGE(keeping_needs_no_room_for_names),
 		IN_PAGE(neither_does_it_room_for_marks),
 		IN_PAGE(neither_is_a_path_too_long),
