@@ -1,0 +1,101 @@
+/* hook_made.c - adds what batches took to the window that they were made in. */
+#include "profiler/hook/hook_state.h"
+
+#include <unistd.h>
+
+/* Of batches: these wait for code, where no data is read. */
+#define BLIND_SHARE .05
+
+/* Percent of the time in I/O: the thread that asks for batches reads them itself. */
+#define OWN_READS 98
+
+static void hook_store_batch(struct hook *hook, const struct io_batch *batch,
+			     struct trace_window *window)
+{
+	struct trace *trace = hook->trace;
+	uint32_t at = atomic_load_explicit(&trace->batch_count, memory_order_relaxed);
+
+	/* Where a worker's data ended it made none. */
+	if (batch->samples == 0 ||
+	    (window->kind != TRACE_REAL && window->kind != TRACE_CACHED))
+		return;
+	if (at >= TRACE_BATCHES) {
+		atomic_fetch_add(&trace->dropped_batches, 1);
+		return;
+	}
+	trace->batches[at] = (struct trace_batch){
+		.window = hook->driver.index,
+		.worker = batch->pid,
+		.begin_ns = batch->begin_ns,
+		.end_ns = batch->end_ns,
+		.io_ns = batch->io_ns,
+		.cpu_ns = batch->cpu_ns,
+		.bytes = batch->bytes,
+		.samples = batch->samples,
+		.opens = batch->opens,
+	};
+	window->batch_records++;
+	atomic_store_explicit(&trace->batch_count, at + 1, memory_order_release);
+}
+
+static void hook_add_batch(struct hook *hook, const struct io_batch *batch,
+			   struct trace_window *window)
+{
+	struct trace_made *made = &window->made;
+
+	if (hook->watched && batch->pid != (uint32_t)getpid())
+		return; /* of a loader below the one that is watched */
+	hook->own_io_ns += batch->own_io_ns;
+	hook->blind += batch->bytes == 0 && batch->storage_bytes > 0;
+	made->batches++;
+	made->unseen |= batch->flags & HOOK_UNSEEN;
+	made->other += hook->compares && !hook_list_agrees(&hook->list, batch);
+	made->opens += batch->opens;
+	made->bytes += batch->bytes;
+	made->storage_bytes += batch->storage_bytes;
+	made->io_ns += batch->io_ns;
+	hook_store_batch(hook, batch, window);
+}
+
+void hook_add_batches(struct hook *hook, struct trace_window *window)
+{
+	uint64_t end = atomic_load(&hook->page->batch_count);
+	struct io_batch batch;
+
+	for (; hook->counted < end; hook->counted++) {
+		if (hook_list_record(hook->page, hook->counted, &batch))
+			hook_add_batch(hook, &batch, window);
+		else
+			window->made.lost++;
+	}
+}
+
+void hook_begin_io(struct hook *hook)
+{
+	hook->seen = hook_seen_before(hook->page);
+	hook->blind = 0;
+	hook->io_ns = io_page_total(hook->page, IO_io_ns);
+	hook->own_io_ns = 0;
+}
+
+/* What the kernel counted beyond what was seen. Some batches wait for code alone. */
+void hook_end_io(struct hook *hook, struct trace_made *made)
+{
+	struct hook_seen seen = hook_seen_after(hook->page);
+
+	seen.proc_bytes -= hook->seen.proc_bytes;
+	seen.seen_bytes -= hook->seen.seen_bytes;
+	made->proc_bytes += seen.proc_bytes;
+	made->seen_bytes += seen.seen_bytes;
+	if (hook_seen_lacks(&seen, made->batches) ||
+	    (hook->blind > 1 && hook->blind > BLIND_SHARE * made->batches))
+		made->unseen |= TRACE_CALLS;
+}
+
+bool hook_tells_io(const struct hook *hook, const struct trace_window *window)
+{
+	uint64_t all = io_page_total(hook->page, IO_io_ns) - hook->io_ns;
+
+	return !hook->watched || (all > 0 && window->made.unseen == 0 &&
+				  100 * hook->own_io_ns >= OWN_READS * all);
+}

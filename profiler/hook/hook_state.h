@@ -1,0 +1,57 @@
+/*
+ * hook_state.h - the driver of a loader that the program brought. Private to profiler/hook/:
+ * hook.c opens it and tells it of steps, hook_windows.c brings the loader into the windows'
+ * states, and hook_made.c adds up what its batches took.
+ */
+#ifndef DSA_HOOK_STATE_H
+#define DSA_HOOK_STATE_H
+
+#include "loader/driver.h"
+#include "profiler/hook/hook.h"
+#include "profiler/hook/hook_describe.h"
+#include "profiler/hook/hook_list.h"
+
+struct hook {
+	struct driver driver;
+	struct hook_calls calls;
+	struct trace *trace;
+	struct io_page *page;
+	struct trace_process *process;
+	struct hook_list list;
+	uint32_t pair;   /* of blocks that the list is of; UINT32_MAX: of none */
+	uint32_t listed; /* batches of it before it begins anew; 0: all the time */
+	uint64_t
+		counted; /* batches of the ring that are in a window's proof, or before */
+	bool no_list;    /* batches can't be given again */
+	uint32_t ahead; /* batches that its workers are */
+	bool compares;  /* the window's batches are those of the list */
+	bool watched;   /* it may have threads and processes of its own */
+	uint32_t blind; /* batches of the window for which no read was seen, but storage
+			 * waited for */
+	struct hook_seen seen; /* when the window began, */
+	uint64_t io_ns;        /* and time in I/O of all of them; */
+	uint64_t own_io_ns;    /* in it, the thread that asks for batches */
+	uint64_t step_ns;      /* of the last real window */
+};
+
+extern const struct driver_ops hook_windows; /* of a struct hook */
+
+/* A call of the hook in Python has this result. What it could not do it tells the program
+ * itself. */
+bool hook_done(struct hook *hook, int result);
+
+/* Brings the loader to rest. */
+void hook_drain(void *hook);
+
+/* Adds the batches that were made since the last call to the window. */
+void hook_add_batches(struct hook *hook, struct trace_window *window);
+
+/* From now on time in I/O is the window's; to there. */
+void hook_begin_io(struct hook *hook);
+void hook_end_io(struct hook *hook, struct trace_made *made);
+
+/* False: of batches that other threads read nobody knows how long the asking one waited for
+ * that. */
+bool hook_tells_io(const struct hook *hook, const struct trace_window *window);
+
+#endif
