@@ -132,6 +132,7 @@ struct driver {
 	bool stepping;
 	struct trace_step step;
 	uint32_t merge; /* steps a record */
+	bool across;    /* epochs: they are too many to be kept apart */
 };
 
 /* True where a loader may drive after one that closed: windows of different loaders

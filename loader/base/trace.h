@@ -49,7 +49,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 13
+#define TRACE_VERSION 14
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -359,6 +359,8 @@ struct trace_batch {
 	uint64_t bytes;  /* that these calls brought */
 	uint32_t samples;
 	uint32_t opens;
+	uint32_t
+		epoch; /* that it is of, as the program began them, while it is observed */
 };
 
 /* What a device did in a span. */

@@ -2,6 +2,10 @@
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 
+/* Records of a window that are left where half of them ought to be, as they are of as many
+ * epochs: with more of them what comes would merge all the time. */
+enum { RECORDS_MOST = TRACE_WINDOW_STEPS * 3 / 4 };
+
 void driver_count(const struct driver *driver, enum trace_counter counter,
 		  uint64_t value)
 {
@@ -46,20 +50,45 @@ static void record_merge(struct trace_step *record, const struct trace_step *nex
 		record->longest_ns = next->longest_ns;
 }
 
-/* Halves the window's step records: each takes in the one after it. */
+/* True where one may take in the one that follows: of an epoch alone, while there is room for
+ * these. */
+static bool record_joins(const struct driver *driver, const struct trace_step *record,
+			 const struct trace_step *next)
+{
+	return driver->across || record->epoch == next->epoch;
+}
+
+/* About halves so many records: each takes in the one after it. Returns how many stay. */
+static uint32_t merge_pairs(const struct driver *driver, struct trace_step *steps,
+			    uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++, kept++) {
+		bool joins =
+			i + 1 < count && record_joins(driver, &steps[i], &steps[i + 1]);
+
+		steps[kept] = steps[i];
+		if (joins)
+			record_merge(&steps[kept], &steps[++i]);
+	}
+	return kept;
+}
+
+/* Makes room in the window's step records. */
 static void merge_steps(struct driver *driver)
 {
 	struct trace_window *window = driver->window;
 	struct trace_step *steps = &driver->trace->steps[window->first_step];
-	uint32_t pairs = window->step_records / 2;
+	uint32_t count = merge_pairs(driver, steps, window->step_records);
 
-	for (uint32_t i = 0; i < pairs; i++) {
-		steps[i] = steps[2 * i];
-		record_merge(&steps[i], &steps[2 * i + 1]);
+	if (count > RECORDS_MOST) {
+		driver->across = true;
+		count = merge_pairs(driver, steps, count);
 	}
-	window->step_records = pairs;
+	window->step_records = count;
 	driver->merge *= 2;
-	atomic_store_explicit(&driver->trace->step_count, window->first_step + pairs,
+	atomic_store_explicit(&driver->trace->step_count, window->first_step + count,
 			      memory_order_release);
 }
 
@@ -71,7 +100,8 @@ static void store_step(struct driver *driver, const struct trace_step *step)
 	uint32_t at = window->first_step + window->step_records;
 	struct trace_step *last = at > 0 ? &trace->steps[at - 1] : NULL;
 
-	if (window->step_records > 0 && last->steps < driver->merge) {
+	if (window->step_records > 0 && last->steps < driver->merge &&
+	    record_joins(driver, last, step)) {
 		record_merge(last, step);
 		return;
 	}

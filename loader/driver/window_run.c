@@ -115,6 +115,7 @@ void driver_resume_window(struct driver *driver)
 	driver->measuring = driver->window->begin.time_ns != 0;
 	driver->batches = driver->window->steps;
 	driver->merge = 1;
+	driver->across = false;
 	begin = &driver->window->begin;
 	end = &driver->window->end;
 	record_look(driver, &now);
@@ -190,6 +191,7 @@ static void open_window(struct driver *driver, uint32_t index)
 	driver->measuring = false;
 	driver->batches = 0;
 	driver->merge = 1;
+	driver->across = false;
 	driver->settle = driver_settle_steps(driver, window->settle);
 	window->first_step = atomic_load(&driver->trace->step_count);
 	window->first_sample = atomic_load(&driver->trace->sample_count);

@@ -174,7 +174,7 @@ static bool proof_sees_reads(const struct window *windows, size_t count)
 	return true;
 }
 
-/* What was left out is the run's end. */
+/* What was left out is the run's end, or epochs between those that are replayed. */
 static void proof_write_turns(const struct trace *trace, const struct turn_sums *sums,
 			      bool observed, struct proof *proof)
 {
@@ -183,7 +183,8 @@ static void proof_write_turns(const struct trace *trace, const struct turn_sums 
 
 	if (dropped > 0)
 		snprintf(left_out, sizeof(left_out),
-			 " (without the last %" PRIu64 " batches)", dropped);
+			 " (without %s %" PRIu64 " batches)",
+			 observed ? "others of" : "the last", dropped);
 	snprintf(proof->basis, sizeof(proof->basis),
 		 "time blocked in the loader, whose batches in %u %s%s were replayed "
 		 "with files as in memory",

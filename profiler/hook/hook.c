@@ -62,6 +62,15 @@ static void hook_keep(struct io_page *page)
 	atomic_compare_exchange_strong(&page->keeping, &none, clock_real());
 }
 
+/* Of the batches that are recorded; UINT32_MAX: there are none. */
+static uint32_t hook_last_epoch(const struct trace *trace)
+{
+	uint32_t count = trace->batch_count;
+
+	return count > 0 && count <= TRACE_BATCHES ? trace->batches[count - 1].epoch
+						   : UINT32_MAX;
+}
+
 static bool hook_may_have_libdsa(const struct hook_about *about)
 {
 	void *library = dlopen("libdsa.so.1", RTLD_NOLOAD | RTLD_LAZY);
@@ -84,6 +93,9 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.step_ns = 0;
 	hook.compares = false;
 	hook.counted = atomic_load(&hook.page->batch_count);
+	hook.epoch = hook_last_epoch(hook.trace) + 1;
+	hook.stride = 1;
+	hook.next_ns = UINT64_MAX;
 	hook.process = NULL;
 	if (hook.page->several)
 		hook_refuse("several programs at once are measured with libdsa's "
@@ -179,7 +191,9 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 	trace_add(hook.process, TRACE_delivered_batches, 1);
 	trace_add(hook.process, TRACE_delivered_samples, samples);
 	trace_add(hook.process, TRACE_blocked_ns, blocked_ns);
-	driver_delivered(&hook.driver, samples, 0, blocked_ns);
+	if (hook.trace->observe)
+		hook.delivered_ns = clock_now();
+	driver_delivered(&hook.driver, samples, hook.epoch, blocked_ns);
 	atomic_fetch_add(&hook.page->given, 1);
 	/* The ring is read before it overwrites what a long window has not counted. */
 	if (window != NULL &&
@@ -210,6 +224,7 @@ void dsa_hook_cut(void)
 	if (hook.trace == NULL)
 		return;
 	atomic_store(&hook.page->loaded, 0);
+	hook_begin_epoch(&hook);
 	driver_cut(&hook.driver);
 }
 

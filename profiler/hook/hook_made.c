@@ -9,17 +9,48 @@
 /* Percent of the time in I/O: the thread that asks for batches reads them itself. */
 #define OWN_READS 98
 
+/*
+ * An observed program may have more batches than there is room for. Those of each `stride`th
+ * epoch stay, whole ones, as only what was made in a row can be replayed. Makes room, if
+ * there is more than one. Returns how many records there are.
+ */
+static uint32_t hook_thin(struct hook *hook, struct trace_window *window)
+{
+	struct trace *trace = hook->trace;
+	struct trace_batch *batches = trace->batches;
+	uint32_t first = window->first_batch, count = TRACE_BATCHES;
+
+	while (first < TRACE_BATCHES && count == TRACE_BATCHES &&
+	       batches[first].epoch != batches[count - 1].epoch) {
+		uint32_t kept = first;
+
+		hook->stride *= 2;
+		atomic_store(&trace->batch_count, first);
+		for (uint32_t i = first; i < count; i++)
+			if (batches[i].epoch % hook->stride == 0)
+				batches[kept++] = batches[i];
+		atomic_fetch_add(&trace->dropped_batches, count - kept);
+		count = kept;
+	}
+	window->batch_records = count - first;
+	atomic_store_explicit(&trace->batch_count, count, memory_order_release);
+	return count;
+}
+
 static void hook_store_batch(struct hook *hook, const struct io_batch *batch,
 			     struct trace_window *window)
 {
 	struct trace *trace = hook->trace;
 	uint32_t at = atomic_load_explicit(&trace->batch_count, memory_order_relaxed);
+	uint32_t epoch = hook->epoch + (batch->begin_ns >= hook->next_ns);
 
 	/* Where a worker's data ended it made none. */
 	if (batch->samples == 0 ||
 	    (window->kind != TRACE_REAL && window->kind != TRACE_CACHED))
 		return;
-	if (at >= TRACE_BATCHES) {
+	if (at >= TRACE_BATCHES && trace->observe)
+		at = hook_thin(hook, window);
+	if (at >= TRACE_BATCHES || epoch % hook->stride != 0) {
 		atomic_fetch_add(&trace->dropped_batches, 1);
 		return;
 	}
@@ -33,6 +64,7 @@ static void hook_store_batch(struct hook *hook, const struct io_batch *batch,
 		.bytes = batch->bytes,
 		.samples = batch->samples,
 		.opens = batch->opens,
+		.epoch = epoch,
 	};
 	window->batch_records++;
 	atomic_store_explicit(&trace->batch_count, at + 1, memory_order_release);
@@ -68,6 +100,18 @@ void hook_add_batches(struct hook *hook, struct trace_window *window)
 		else
 			window->made.lost++;
 	}
+}
+
+/* Its batches are begun before its first one is asked for, and after the last one of the
+ * epoch before came. */
+void hook_begin_epoch(struct hook *hook)
+{
+	if (!hook->trace->observe || hook->driver.window == NULL)
+		return;
+	hook->next_ns = hook->delivered_ns;
+	hook_add_batches(hook, hook->driver.window);
+	hook->next_ns = UINT64_MAX;
+	hook->epoch++;
 }
 
 void hook_begin_io(struct hook *hook)

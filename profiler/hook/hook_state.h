@@ -32,6 +32,11 @@ struct hook {
 	uint64_t io_ns;        /* and time in I/O of all of them; */
 	uint64_t own_io_ns;    /* in it, the thread that asks for batches */
 	uint64_t step_ns;      /* of the last real window */
+
+	/* Of a program that is observed: the epoch under way, of how many one is recorded,
+	 * when the last batch came, and from when on batches are of the epoch after it. */
+	uint32_t epoch, stride;
+	uint64_t delivered_ns, next_ns;
 };
 
 extern const struct driver_ops hook_windows; /* of a struct hook */
@@ -45,6 +50,9 @@ void hook_drain(void *hook);
 
 /* Adds the batches that were made since the last call to the window. */
 void hook_add_batches(struct hook *hook, struct trace_window *window);
+
+/* The program has begun another epoch, while it is observed. */
+void hook_begin_epoch(struct hook *hook);
 
 /* From now on time in I/O is the window's; to there. */
 void hook_begin_io(struct hook *hook);

@@ -80,7 +80,7 @@ static void a_session_of_another_version_is_refused_by_name(void **state)
 	driven.trace->version = 999;
 	assert_true(dsa_open(&config, &driven.loader, why) < 0);
 	assert_non_null(strstr(why, "version 999"));
-	assert_non_null(strstr(why, "this is version 13"));
+	assert_non_null(strstr(why, "this is version 14"));
 	driven.loader = NULL;
 }
 

@@ -154,6 +154,39 @@ static void observed_programs_stay_throttled(void **state)
 	assert_true(fake.page->throttled);
 }
 
+/* Of which there are more than records. */
+static void an_observed_run_has_whole_epochs_up_to_its_end(void **state)
+{
+	enum { STEPS = TRACE_BATCHES / 4, EPOCHS = 11, KEPT = 3 }; /* 0, 4, 8 */
+	const struct trace *trace = driven.trace;
+	struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, 0);
+	uint32_t batches[EPOCHS] = {0}, steps[EPOCHS] = {0};
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX / 2;
+	for (uint32_t step = 0; step < EPOCHS * STEPS; step++) {
+		if (step > 0 && step % STEPS == 0) {
+			assert_true(dsa_hook_request(clock_now()));
+			dsa_hook_outside(clock_now());
+			dsa_hook_cut();
+		}
+		assert_true(fake_step());
+	}
+	assert_true(dsa_hook_request(clock_now()));
+	dsa_hook_cut(); /* so that all are counted */
+	for (uint32_t i = 0; i < window->batch_records; i++)
+		batches[trace->batches[window->first_batch + i].epoch]++;
+	for (uint32_t i = 0; i < EPOCHS; i++)
+		assert_int_equal(batches[i], i % 4 == 0 ? STEPS : 0);
+	assert_int_equal(trace->dropped_batches, (EPOCHS - KEPT) * STEPS);
+	for (uint32_t i = 0; i < window->step_records; i++)
+		steps[trace->steps[i].epoch] += trace->steps[i].steps;
+	for (uint32_t i = 0; i < EPOCHS; i++)
+		assert_int_equal(steps[i],
+				 i > 0 ? STEPS : window->steps - (EPOCHS - 1) * STEPS);
+}
+
 static void one_of_several_programs_is_refused(void **state)
 {
 	(void)state;
@@ -190,6 +223,7 @@ int main(int argc, char **argv)
 		TEST(starts_of_epochs_add_up),
 		TEST(what_samples_take_is_counted_from_rest_to_rest),
 		TEST(observed_programs_stay_throttled),
+		TEST(an_observed_run_has_whole_epochs_up_to_its_end),
 		TEST(one_of_several_programs_is_refused),
 	};
 
