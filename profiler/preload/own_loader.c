@@ -97,6 +97,8 @@ static void own_loader_epochs(const struct io_page *page, struct profile *profil
 	double made =
 		(double)io_page_total(page, IO_batch_ns) * 1e-9 / fmax(1, batches);
 
+	if (isnan(start)) /* the program began none of a loader of its own */
+		return;
 	profile->epoch_start_s = fmax(0, start - own_loader_wait(profile));
 	if (ends == 0)
 		return;

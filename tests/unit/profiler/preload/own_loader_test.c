@@ -97,6 +97,21 @@ static void workers_that_persist_save_start_and_end(void **state)
 	free(page);
 }
 
+/* As of one that has libdsa's loader, and a page for its own all the same. */
+static void where_no_epoch_was_seen_its_start_is_unknown(void **state)
+{
+	struct io_page *page = calloc(1, sizeof(*page));
+	struct profile profile;
+
+	(void)state;
+	assert_non_null(page);
+	profile_init(&profile);
+	assert_int_equal(own_loader_add(page, &profile), 0);
+	assert_true(isnan(profile.epoch_start_s));
+	profile_free(&profile);
+	free(page);
+}
+
 static void a_recipe_is_whole_or_lacks_something(void **state)
 {
 	struct io_page *page = calloc(1, sizeof(*page));
@@ -152,6 +167,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workers_are_processes),
 		cmocka_unit_test(workers_that_persist_save_start_and_end),
+		cmocka_unit_test(where_no_epoch_was_seen_its_start_is_unknown),
 		cmocka_unit_test(a_recipe_is_whole_or_lacks_something),
 		cmocka_unit_test(texts_without_an_end_are_cut),
 	};
