@@ -3,9 +3,9 @@
  *
  * Each sample is one GET, whose body goes into the sample's blob. A request that rests
  * before it is sent again keeps its place of the depth. With hedge one that is late has a
- * second one beside it, in the same place: the first to be answered counts, and the other
- * is given up. What is no object, as where data
- * sets of both kinds are read as one, is read in this thread.
+ * second one beside it, in the same place: the first answer that is a success counts, and
+ * the other request is given up. What is no object, as where data sets of both kinds are
+ * read as one, is read in this thread.
  */
 #include "loader/net.h"
 #include "loader/base/blob.h"
@@ -32,6 +32,7 @@ struct net_slot {
 	struct blob *second_blob;
 	uint64_t asked; /* when the first one was; clock_now(); 0: none is under way */
 	uint64_t late;  /* after so long the second one was, too; 0: not */
+	bool failed;    /* the first one has: the second one decides */
 	bool held;      /* complete, and held back by the throttle */
 	char path[PATH_MAX];
 };
@@ -112,7 +113,8 @@ static int net_slot_judge(struct net_slot *slot, int result)
 	};
 
 	slot->asked = 0;
-	ending.out = net_fetch_out(own, slot->get.remote);
+	if (result < 0)
+		ending.out = net_fetch_out(own, slot->get.remote);
 	result = net_servers_judge(&own->servers, &ending);
 	slot->place.job.lost = ending.lost;
 	return result;
@@ -139,14 +141,13 @@ static void net_slot_answered(struct net_slot *slot)
 		hedge_answer(hedge, clock_now() - slot->asked);
 }
 
-static void net_slot_done(struct net_get *get, int result)
+/* With what slot->get says. */
+static void net_slot_end(struct net_slot *slot, int result)
 {
-	struct net_slot *slot = (struct net_slot *)get;
 	struct fetch_calls *calls = &slot->place.job.calls;
+	struct net_get *get = &slot->get;
 
 	calls->retries += get->retries;
-	if (slot->second_blob != NULL)
-		net_cancel(slot->own->net, &slot->second);
 	net_slot_drop_second(slot);
 	net_slot_answered(slot);
 	result = net_slot_judge(slot, result);
@@ -162,21 +163,35 @@ static void net_slot_done(struct net_get *get, int result)
 	net_slot_complete(slot, 0);
 }
 
-/* The second answer came first. One that failed says nothing about the other. */
+static void net_slot_done(struct net_get *get, int result)
+{
+	struct net_slot *slot = (struct net_slot *)get;
+
+	slot->failed = result < 0 && slot->second_blob != NULL;
+	if (slot->failed)
+		return;
+	if (slot->second_blob != NULL)
+		net_cancel(slot->own->net, &slot->second);
+	net_slot_end(slot, result);
+}
+
+/* A success counts, and of two failures the last one. */
 static void net_slot_second_done(struct net_get *get, int result)
 {
 	struct net_slot *slot = get->context;
 	struct blob *blob = slot->blob;
 
-	if (result == 0) {
-		net_cancel(slot->own->net, &slot->get);
-		slot->blob = slot->second_blob;
-		slot->second_blob = blob;
-		slot->get.got = get->got;
+	if (result < 0 && !slot->failed) {
+		net_slot_drop_second(slot);
+		return;
 	}
-	net_slot_drop_second(slot);
-	if (result == 0)
-		net_slot_done(&slot->get, 0);
+	if (!slot->failed)
+		net_cancel(slot->own->net, &slot->get);
+	slot->blob = slot->second_blob;
+	slot->second_blob = blob;
+	slot->get.got = get->got;
+	slot->get.error = get->error;
+	net_slot_end(slot, result);
 }
 
 static void net_slot_hedge(struct net_slot *slot, uint64_t now)
@@ -267,6 +282,7 @@ static void net_slot_start(struct net_slot *slot)
 		slot->get.body = slot->blob->data;
 		slot->asked = clock_now();
 		slot->late = 0;
+		slot->failed = false;
 		slot->own->hedge.requests++;
 		net_start(slot->own->net, &slot->get);
 	} else {
