@@ -144,7 +144,7 @@ static int run_fetch(const struct command *self, int argc, char **argv)
 	struct bench bench = {.settings.unfit =
 				      1u << SETTING_WORKERS | 1u << SETTING_CACHE |
 				      1u << SETTING_CACHE_DIR | 1u << SETTING_PREFETCH |
-				      1u << SETTING_DELAY};
+				      1u << SETTING_READ_GAP | 1u << SETTING_DELAY};
 	const struct dsa_config config = {.cache = "none"};
 	struct bench_fetch *stage;
 	struct error err = {0};

@@ -31,7 +31,8 @@ struct fetch_calls {
 	uint32_t opens; /* openat(); GETs that were wanted */
 	uint32_t reads; /* short, empty and failed ones too, interrupted ones not; GETs
 			 * that brought the object */
-	uint64_t bytes; /* that the reads brought; of the object */
+	uint64_t
+		bytes; /* that the reads brought, gaps between samples too; of the object */
 	uint32_t retries; /* GETs after the first one */
 	uint32_t hedges; /* GETs beside one that was late; their retries are in there */
 };
@@ -40,6 +41,11 @@ struct fetch_job {
 	uint64_t tag;   /* the client's */
 	uint64_t start; /* clock_now() when the engine took it; the engine sets it */
 	uint32_t sample;
+	/* Not NULL: `count` samples of one file or object, in the order in which they lie
+	 * there, come with one read, this one among them. done() is called for each, with
+	 * its own sample, and calls with the first; the list is the client's until then. */
+	const uint32_t *members;
+	uint32_t count;
 	bool unthrottled; /* the throttle neither counts nor slows this read */
 	bool bypass;      /* reads from the source also what a cache on disk has */
 	bool quiet;       /* is no use of what that cache has */

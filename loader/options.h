@@ -31,6 +31,7 @@ struct options {
 	unsigned rank, world, epochs;
 	uint64_t start_epoch, start_step;
 	bool in_order, drop_last, fail;
+	uint64_t read_gap;   /* bytes between samples that are one read, at the most */
 	bool shuffle_blocks; /* by components_blocks(); else all at once */
 	char image_feature[256], label_feature[256]; /* of records; "": guessed */
 	bool relist;              /* a bucket or web server is listed anew */

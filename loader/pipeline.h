@@ -170,6 +170,8 @@ int pipeline_status(struct pipeline *pipeline, struct error *err);
  * unthrottled, for at most limit_ns (0: no limit).
  * stage: keeps the bytes for staged, drawn and prep turns, in place of what was staged.
  * warm: through the page cache, and forgets them.
+ * hold: what the stream would have read already, together with samples before the next one,
+ *	and keeps it for the next turn.
  * fill: offers the last samples of the epoch before this one to the cache until they
  *	make up `bytes`: what a steady state would hold.
  * Each returns how many samples were read. What is staged already, from the same
@@ -177,6 +179,7 @@ int pipeline_status(struct pipeline *pipeline, struct error *err);
  */
 uint32_t pipeline_stage(struct pipeline *pipeline, uint32_t count, uint64_t limit_ns);
 uint32_t pipeline_warm(struct pipeline *pipeline, uint32_t count, uint64_t limit_ns);
+uint32_t pipeline_hold(struct pipeline *pipeline, uint64_t limit_ns);
 uint32_t pipeline_fill(struct pipeline *pipeline, uint64_t bytes, uint64_t limit_ns);
 
 /* Between turns: writes what is staged to a cache on disk, as far as that has room. */

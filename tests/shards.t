@@ -84,10 +84,10 @@ def epoch(dataset, **more):
     import dsa
 
     seen = hashlib.sha256()
-    how = {"size": 32, "type": "uint8", **more}
+    how = {"size": 32, "type": "uint8", "in_order": "shuffle" not in more, **more}
     how = {name: value for name, value in how.items() if value is not None}
-    with dsa.Loader(dataset, batch=16, seed=7, epochs=2, workers=2, in_order=True,
-                    arrays="numpy", **how) as loader:
+    with dsa.Loader(dataset, batch=16, seed=7, epochs=2, workers=2, arrays="numpy",
+                    **how) as loader:
         for _ in range(2):
             for data, labels in loader:
                 seen.update(data.tobytes() + labels.tobytes())
@@ -221,13 +221,13 @@ def test_bucket(tap, scratch, tree):
         os.environ["AWS_ENDPOINT_URL_S3"] = server.url
         tap.ok(epoch("s3://bucket/") == tree, "shards in a bucket give the batches of the folder")
         listings = [row for row in server.log() if "list-type" in row.target]
-        index = len(members_of(server)) - 2 * PICTURES
+        index = len(members_of(server)) - 2 * SHARDS
         tap.ok(len(listings) == 1 and SHARDS <= index <= 4 * SHARDS and
-               len(server.log()) == 1 + index + 2 * PICTURES,
-               "by one listing, a few reads a shard and a range a sample", index)
+               len(server.log()) == 1 + index + 2 * SHARDS,
+               "by one listing, a few reads a shard to index it, and one an epoch", index)
         before = len(server.log())
         tap.ok(epoch("s3://bucket/") == tree and
-               len(server.log()) == before + 1 + 2 * PICTURES, "an index that was kept reads none")
+               len(server.log()) == before + 1 + 2 * SHARDS, "an index that was kept reads none")
         before, found = len(server.log()), examined(scratch, "s3://bucket/")
         ranges = [row.range for row in server.log()[before:] if row.range != "-"]
         tap.ok(found["status"] == "ok" and len(set(ranges)) == len(ranges) == PICTURES,
@@ -240,7 +240,7 @@ def test_bucket(tap, scratch, tree):
         tap.ok(epoch(server.url + "/bucket/0.txt") == tree, "so does a list on a web server")
         before = len(server.log())
         tap.ok(epoch(server.url + "/bucket/0.txt") == tree and
-               len(server.log()) == before + 1 + 2 * PICTURES, "which is kept, too")
+               len(server.log()) == before + 1 + 2 * SHARDS, "which is kept, too")
         tap.ok(epoch("s3://bucket/train-002.tar") == epoch(os.path.join(folder, "train-002.tar")),
                "so does one shard")
         os.unlink(os.path.join(folder, "train-001.tar"))
@@ -256,6 +256,40 @@ def test_bucket(tap, scratch, tree):
                    f"s3://bucket/{name} is refused in one line", done.stderr)
 
 
+def counted(server, **more):
+    """What batches hold, and the requests for samples."""
+    before = len(members_of(server))
+    return epoch("s3://bucket/", **more), len(members_of(server)) - before
+
+
+def test_order(tap, scratch):
+    """Neighbours that are wanted soon after each other are one request, and the same batches."""
+    tree = scratch.at("images")
+    with S3Server(scratch, scratch.at("ustar-cls")) as server:
+        os.environ["AWS_ENDPOINT_URL_S3"] = server.url
+        epoch("s3://bucket/")
+        blocks, few = counted(server, shuffle="blocks")
+        tap.ok(blocks == epoch(tree, shuffle="blocks") and few == 2 * SHARDS,
+               "runs of neighbours are one request in each shard", few)
+        shuffled, many = counted(server, shuffle="global")
+        tap.ok(shuffled == epoch(tree, shuffle="global") != blocks and many == 2 * PICTURES,
+               "a global shuffle asks for each sample", many)
+        apart, many = counted(server, shuffle="blocks", read_gap=1)
+        tap.ok(apart == blocks and many == 2 * PICTURES,
+               "as does one in blocks where more lies between them than read_gap", many)
+        kept = {"shuffle": "blocks", "cache_dir": scratch.at("kept"), "cache_size": "1G"}
+        cached, few = counted(server, **kept)
+        tap.ok(cached == blocks and few <= 2 * SHARDS and counted(server, **kept) == (blocks, 0),
+               "a cache on disk has the samples of such a request", few)
+        ranks = sum(counted(server, shuffle="blocks", rank=rank, world=3)[1]
+                    for rank in range(3))
+        tap.ok(2 * SHARDS <= ranks < PICTURES, "ranks have some of the requests each", ranks)
+    for fetch in ("pread-direct", "uring", "uring-direct"):
+        tap.ok(epoch(scratch.at("ustar-cls"), shuffle="blocks", fetch=fetch) == blocks,
+               f"{fetch} reads them so, too")
+    tap.ok(epoch(scratch.at("records"), shuffle="blocks") == blocks, "and records")
+
+
 def test_records(tap, scratch, tree):
     """TFRecord files as shards.t has tar archives: in a bucket and on a web server."""
     folder = scratch.folder("bucket-records")
@@ -265,12 +299,12 @@ def test_records(tap, scratch, tree):
     with S3Server(scratch, folder) as server:
         os.environ["AWS_ENDPOINT_URL_S3"] = server.url
         tap.ok(epoch("s3://bucket/") == tree, "records in a bucket give the batches of the folder")
-        index = len(members_of(server)) - 2 * PICTURES
-        tap.ok(SHARDS < index <= 4 * SHARDS + 1 and len(server.log()) == 1 + index + 2 * PICTURES,
-               "by one listing, a few reads a shard and a range a sample", index)
+        index = len(members_of(server)) - 2 * SHARDS
+        tap.ok(SHARDS < index <= 4 * SHARDS + 1 and len(server.log()) == 1 + index + 2 * SHARDS,
+               "by one listing, a few reads a shard to index it, and one an epoch", index)
         before = len(server.log())
         tap.ok(epoch("s3://bucket/") == tree and
-               len(server.log()) == before + 1 + 2 * PICTURES, "an index that was kept reads none")
+               len(server.log()) == before + 1 + 2 * SHARDS, "an index that was kept reads none")
         found = examined(scratch, "s3://bucket/")
         tap.ok(found["status"] == "ok", "dsa doctor asks for records, too", found)
         with open(os.path.join(folder, "list"), "w", encoding="ascii") as file:
@@ -379,6 +413,7 @@ def main():
         test_inspect(tap, scratch)
         test_measured(tap, scratch)
         test_bucket(tap, scratch, epoch(scratch.at("images")))
+        test_order(tap, scratch)
         test_records(tap, scratch, epoch(scratch.at("images")))
         test_audio(tap, scratch)
         test_tokens(tap, scratch)

@@ -58,6 +58,16 @@ static void settings_bandwidth(struct argp_state *state, void *member,
 			       value);
 }
 
+static void settings_read_gap(struct argp_state *state, void *member, const char *value)
+{
+	uint64_t *bytes = member;
+
+	if (!number_size(value, bytes) || *bytes > LIMIT_READ_GAP)
+		argument_error(state,
+			       "--read-gap is bytes such as 64K, up to 1G, not '%s'",
+			       value);
+}
+
 static void settings_cache_size(struct argp_state *state, void *member,
 				const char *value)
 {
@@ -108,6 +118,8 @@ const struct argument settings_arguments[] = {
 	 "How samples are read"},
 	{"fetch-depth", SETTING_FETCH_DEPTH, "N",
 	 NUMBER(fetch_depth, LIMIT_FETCH_DEPTH), "Reads in flight"},
+	{"read-gap", SETTING_READ_GAP, "SIZE", BY(settings_read_gap, read_gap),
+	 "Samples of a shard that lie no further apart are one read (64K)"},
 	{"on-error", SETTING_ON_ERROR, "skip|fail", TO(NAME, on_error),
 	 "What to do about a sample that can't be read or decoded (skip)"},
 	{"relist", SETTING_RELIST, NULL, TO(FLAG, relist),
@@ -183,6 +195,7 @@ static void settings_put_all(FILE *to, const struct settings *o)
 		{SETTING_FETCH_DEPTH, "fetch_depth", "", o->fetch_depth},
 		{SETTING_SEED, "seed", "", o->seed},
 		{SETTING_PREFETCH_BYTES, "prefetch_bytes", "", o->prefetch_bytes},
+		{SETTING_READ_GAP, "read_gap", "", o->read_gap},
 		{SETTING_BANDWIDTH, "storage_bandwidth", "", o->bandwidth},
 		{SETTING_LATENCY, "storage_latency", "ns", o->latency_ns},
 		{SETTING_DELAY, "prep_delay", "ns", o->delay_ns},

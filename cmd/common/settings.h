@@ -37,6 +37,7 @@ enum setting {
 	SETTING_DEADLINE,
 	SETTING_IMAGE_FEATURE,
 	SETTING_LABEL_FEATURE,
+	SETTING_READ_GAP,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -52,7 +53,7 @@ struct settings {
 	unsigned batch, workers, prefetch, fetch_depth;
 	unsigned cores;     /* that the work may use */
 	uint64_t bandwidth; /* bytes/s of the storage */
-	uint64_t latency_ns, delay_ns;
+	uint64_t latency_ns, delay_ns, read_gap;
 	uint64_t deadline_ns; /* of requests */
 	uint64_t steps, seed;
 	bool relist, hedge;

@@ -9,6 +9,7 @@
 #define LIMIT_WORLD       1048576
 #define LIMIT_SIZE        4096      /* pixels of a delivered picture's side */
 #define LIMIT_SAMPLE      (1 << 30) /* bytes as stored; a bigger one is refused */
+#define LIMIT_READ_GAP    (1 << 30) /* bytes between samples of one read */
 #define LIMIT_LENGTH      1048576   /* tokens of a window but the last */
 #define LIMIT_SECONDS     600       /* of a crop of a recording */
 #define LIMIT_RATE        192000    /* Hz that it becomes, */

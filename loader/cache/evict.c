@@ -150,6 +150,13 @@ void evict_close(void *state)
 	free(evict);
 }
 
+bool evict_has(const void *state, size_t sample)
+{
+	const struct evict *evict = state;
+
+	return entry_full(&evict->entries[sample]);
+}
+
 struct blob *evict_get(void *state, size_t sample)
 {
 	struct evict *evict = state;

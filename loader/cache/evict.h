@@ -27,14 +27,15 @@ struct evict_order {
 #define EVICT_POLICY(policy_name, policy_order)                                        \
 	{                                                                              \
 		.name = (policy_name), .open = evict_open, .close = evict_close,       \
-		.get = evict_get, .offer = evict_offer, .held = evict_held,            \
-		.order = (policy_order),                                               \
+		.get = evict_get, .has = evict_has, .offer = evict_offer,              \
+		.held = evict_held, .order = (policy_order),                           \
 	}
 
 /* These are the members of struct cache_policy. */
 void *evict_open(const struct cache_policy *policy, size_t samples, size_t capacity);
 void evict_close(void *state);
 struct blob *evict_get(void *state, size_t sample);
+bool evict_has(const void *state, size_t sample);
 bool evict_offer(void *state, size_t sample, struct blob *blob);
 void evict_held(const void *state, struct cache_stats *stats);
 

@@ -8,7 +8,9 @@
 #include "loader/source.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CATCH_UP_NS = 10000000 };
 
@@ -86,8 +88,8 @@ static int fetch_unseal(struct fetch *fetch, struct fetch_job *job, struct blob 
 	return result;
 }
 
-void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blob,
-		int result)
+static void fetch_hand_on(struct fetch *fetch, struct fetch_place *place,
+			  struct blob *blob, int result)
 {
 	if (blob != NULL) {
 		fetch->reads++;
@@ -96,6 +98,60 @@ void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blo
 	}
 	fetch->failures += blob == NULL;
 	fetch->client.done(fetch->client.context, &place->job, blob, result);
+}
+
+/* A sample's own bytes of a read that brought several; NULL: no memory. */
+static struct blob *fetch_part(const struct fetch *fetch, uint32_t sample,
+			       const struct blob *whole, uint64_t from)
+{
+	struct source_place at;
+	struct blob *blob;
+	char path[PATH_MAX];
+
+	source_place(fetch->reader.source, sample, path, &at);
+	blob = blob_pool_take(fetch->reader.pool, at.size);
+	if (blob != NULL)
+		memcpy(blob->data, whole->data + (at.offset - from), at.size);
+	return blob;
+}
+
+/* Of files, what could not be read together may be read alone but for one of them. */
+static void fetch_split(struct fetch *fetch, const struct fetch_place *place,
+			struct blob *whole, int result)
+{
+	struct fetch_place each = *place;
+	struct source_place first;
+	char path[PATH_MAX];
+
+	source_place(fetch->reader.source, place->job.members[0], path, &first);
+	each.job.members = NULL;
+	for (uint32_t i = 0; i < place->job.count; i++) {
+		struct blob *blob = NULL;
+		int rc = result;
+
+		each.job.sample = place->job.members[i];
+		if (whole != NULL)
+			blob = fetch_part(fetch, each.job.sample, whole, first.offset);
+		else if (first.object == NULL)
+			rc = reader_read(&fetch->reader, &each.job, &blob);
+		if (whole != NULL && blob == NULL)
+			rc = -ENOMEM;
+		each.job.members = place->job.members;
+		fetch_hand_on(fetch, &each, blob, rc);
+		each.job.members = NULL;
+		each.job.calls = (struct fetch_calls){0};
+		each.job.why = place->job.why;
+	}
+	blob_put(whole);
+}
+
+void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blob,
+		int result)
+{
+	if (place->job.members == NULL)
+		fetch_hand_on(fetch, place, blob, result);
+	else
+		fetch_split(fetch, place, blob, result);
 }
 
 static int fetch_open_engine(struct fetch *fetch, struct error *err)

@@ -76,18 +76,48 @@ static void front_miss(struct front *front, const struct fetch_job *job)
 		front->fetch->engine->kick(front->fetch);
 }
 
-static void front_take(struct front *front, struct fetch_job *job)
+static bool front_has(struct front *front, struct fetch_job *job)
 {
 	struct blob *blob = NULL;
 
-	job->start = clock_now();
-	job->calls = (struct fetch_calls){0};
 	if (!job->bypass)
 		blob = disk_get(front->disk, job->sample, job->quiet);
 	job->hit = blob != NULL;
 	if (blob != NULL)
 		front_done(front, job, blob, 0);
-	else
+	return blob != NULL;
+}
+
+/* What lies between two hits is one read still. */
+static void front_take_each(struct front *front, const struct fetch_job *job)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i <= job->count; i++) {
+		struct fetch_job each = *job;
+
+		if (i < job->count) {
+			each.sample = job->members[i];
+			if (!front_has(front, &each))
+				continue;
+		}
+		each.hit = false;
+		each.sample = job->members[first];
+		each.members = job->members + first;
+		each.count = i - first;
+		if (each.count > 0)
+			front_miss(front, &each);
+		first = i + 1;
+	}
+}
+
+static void front_take(struct front *front, struct fetch_job *job)
+{
+	job->start = clock_now();
+	job->calls = (struct fetch_calls){0};
+	if (job->members != NULL)
+		front_take_each(front, job);
+	else if (!front_has(front, job))
 		front_miss(front, job);
 }
 

@@ -1,11 +1,11 @@
 /*
  * net.c - the engine of buckets and web servers: one thread, all requests in flight.
  *
- * Each sample is one GET, whose body goes into the sample's blob. A request that rests
- * before it is sent again keeps its place of the depth. With hedge one that is late has a
- * second one beside it, in the same place: the first answer that is a success counts, and
- * the other request is given up. What is no object, as where data sets of both kinds are
- * read as one, is read in this thread.
+ * Each sample, or run of neighbours, is one GET, whose body goes into a blob. A request
+ * that rests before it is sent again keeps its place of the depth. With hedge one that is
+ * late has a second one beside it, in the same place: the first answer that is a success
+ * counts, and the other request is given up. What is no object, as where data sets of both
+ * kinds are read as one, is read in this thread.
  */
 #include "loader/net.h"
 #include "loader/base/blob.h"
@@ -91,14 +91,23 @@ static void net_slot_fail(struct net_slot *slot, int result)
 	net_slot_complete(slot, result);
 }
 
-/* Requests to a server that have not ended. */
+/* What its request brings. */
+static uint32_t net_slot_samples(const struct net_slot *slot)
+{
+	const struct fetch_job *job = &slot->place.job;
+
+	return job->members != NULL ? job->count : 1;
+}
+
+/* Samples of requests to a server that have not ended. */
 static uint32_t net_fetch_out(const struct net_fetch *own,
 			      const struct net_remote *remote)
 {
 	uint32_t count = 0;
 
 	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
-		count += own->slot[i].asked > 0 && own->slot[i].get.remote == remote;
+		if (own->slot[i].asked > 0 && own->slot[i].get.remote == remote)
+			count += net_slot_samples(&own->slot[i]);
 	return count;
 }
 
@@ -108,6 +117,7 @@ static int net_slot_judge(struct net_slot *slot, int result)
 	struct net_ending ending = {
 		.remote = slot->get.remote,
 		.began = slot->asked,
+		.samples = net_slot_samples(slot),
 		.result = result,
 		.error = &slot->get.error,
 	};
@@ -237,8 +247,7 @@ static uint64_t net_fetch_hedge(struct net_fetch *own)
 static void net_slot_read(struct net_slot *slot)
 {
 	struct fetch_job *job = &slot->place.job;
-	int result = reader_read(&slot->own->fetch->reader, job->sample, &slot->blob,
-				 &job->calls);
+	int result = reader_read(&slot->own->fetch->reader, job, &slot->blob);
 
 	net_slot_complete(slot, result);
 }
@@ -248,7 +257,7 @@ static void net_slot_start(struct net_slot *slot)
 	const struct reader *reader = &slot->own->fetch->reader;
 	struct source_place place;
 
-	source_place(reader->source, slot->place.job.sample, slot->path, &place);
+	reader_place(reader, &slot->place.job, slot->path, &place);
 	if (place.object == NULL) {
 		net_slot_read(slot);
 		return;

@@ -39,13 +39,13 @@ int net_servers_judge(struct net_servers *servers, struct net_ending *ending)
 	if (ending->result == -ECANCELED)
 		return ending->result;
 	if (ending->result == -ETIMEDOUT) {
-		server->lost++;
+		server->lost += ending->samples;
 		return server->answered < ending->began
 			       ? net_server_left(server, ending)
 			       : ending->result;
 	}
 	if (ending->result == -EKEYREJECTED)
-		ending->lost = 1 + ending->out;
+		ending->lost = ending->samples + ending->out;
 	server->answered = clock_now();
 	server->lost = 0;
 	return ending->result;

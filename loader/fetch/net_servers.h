@@ -2,9 +2,9 @@
  * net_servers.h - whether the servers of a data set still answer. Private to
  * loader/fetch/; of one thread.
  *
- * A request that got no answer until its deadline is a sample lost. Where no other request
- * to that server was answered since it began either, the server is gone, and so is the
- * data.
+ * A request that got no answer until its deadline is a sample lost, or several that were to
+ * come together. Where no other request to that server was answered since it began either,
+ * the server is gone, and so is the data.
  */
 #ifndef DSA_FETCH_NET_SERVERS_H
 #define DSA_FETCH_NET_SERVERS_H
@@ -30,9 +30,11 @@ struct net_servers {
 /* How a request ended, which began at that time. */
 struct net_ending {
 	const struct net_remote *remote;
-	uint64_t began; /* clock_now() */
-	uint32_t out;   /* other requests to the server that have not ended */
-	int result;     /* as loader/net.h has it, and what it says */
+	uint64_t began;   /* clock_now() */
+	uint32_t samples; /* that it was to bring; */
+	uint32_t
+		out; /* and those of other requests to the server that have not ended */
+	int result;  /* as loader/net.h has it, and what it says */
 	struct error *error;
 	uint32_t lost; /* what net_servers_judge() finds: samples that ended with it */
 };

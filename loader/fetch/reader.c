@@ -246,15 +246,28 @@ static int reader_copy(const struct reader *reader, const struct source_place *p
 	return 0;
 }
 
-int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob,
-		struct fetch_calls *calls)
+void reader_place(const struct reader *reader, const struct fetch_job *job, char *path,
+		  struct source_place *place)
+{
+	struct source_place last;
+
+	if (job->members == NULL) {
+		source_place(reader->source, job->sample, path, place);
+		return;
+	}
+	source_place(reader->source, job->members[job->count - 1], path, &last);
+	source_place(reader->source, job->members[0], path, place);
+	place->size = (uint32_t)(last.offset + last.size - place->offset);
+}
+
+int reader_read(const struct reader *reader, struct fetch_job *job, struct blob **blob)
 {
 	struct reader drop = *reader;
 	struct source_place place;
 	char path[PATH_MAX];
 	int rc;
 
-	source_place(reader->source, sample, path, &place);
+	reader_place(reader, job, path, &place);
 	rc = reader_check(&place);
 	if (rc < 0)
 		return rc;
@@ -262,13 +275,13 @@ int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob
 		return -EREMOTE;
 	if (place.memory != NULL)
 		return reader_copy(reader, &place, blob);
-	rc = read_place(reader, &place, blob, calls);
+	rc = read_place(reader, &place, blob, &job->calls);
 	if (rc != -EINVAL || reader->mode != READER_DIRECT)
 		return rc;
 	/* This file lies elsewhere than the one that reader_look_around() found. */
 	drop.mode = READER_DROP;
 	drop.align = 1;
-	return read_place(&drop, &place, blob, calls);
+	return read_place(&drop, &place, blob, &job->calls);
 }
 
 static bool is_memory(int fd)

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 struct blob;
-struct fetch_calls;
+struct fetch_job;
 struct source;
 struct source_place;
 
@@ -41,6 +41,11 @@ struct reader {
 	struct blob_pool *pool; /* where blobs come from */
 	bool memory; /* samples, or the file system they are on, are memory */
 };
+
+/* Where the read of a job begins and ends: that of its sample, or of all its members.
+ * path: PATH_MAX. */
+void reader_place(const struct reader *reader, const struct fetch_job *job, char *path,
+		  struct source_place *place);
 
 /*
  * Looks at the source's file system; with direct, takes the best mode it can do.
@@ -85,9 +90,8 @@ void reader_pages(const struct source_place *place, off_t *from, off_t *length);
 /* Puts these pages out of the page cache, after writing back those that are dirty. */
 void reader_evict(const struct reader *reader, uint32_t sample);
 
-/* Reads the sample whole, of a whole file whatever its size is by now, and adds to
- * *calls what that took. Returns 0 or -errno. */
-int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob,
-		struct fetch_calls *calls);
+/* Reads a job's place whole, of a whole file whatever its size is by now, and adds to
+ * job->calls what that took. Returns 0 or -errno. */
+int reader_read(const struct reader *reader, struct fetch_job *job, struct blob **blob);
 
 #endif

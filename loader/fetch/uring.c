@@ -163,9 +163,7 @@ static void uring_complete(struct loop *loop, struct slot *slot, int result)
 /* Reads in this thread: samples in memory, and all that is out of the ordinary. */
 static void read_here(struct loop *loop, struct slot *slot)
 {
-	struct fetch_job *job = &slot->place.job;
-	int rc = reader_read(&loop->fetch->reader, job->sample, &slot->blob,
-			     &job->calls);
+	int rc = reader_read(&loop->fetch->reader, &slot->place.job, &slot->blob);
 
 	uring_complete(loop, slot, rc);
 }
@@ -175,7 +173,7 @@ static void uring_start(struct loop *loop, struct slot *slot)
 	const struct reader *reader = &loop->fetch->reader;
 	struct source_place place;
 
-	source_place(reader->source, slot->place.job.sample, slot->path, &place);
+	reader_place(reader, &slot->place.job, slot->path, &place);
 	if (place.memory != NULL || reader_check(&place) < 0) {
 		read_here(loop, slot);
 		return;

@@ -40,6 +40,16 @@ static int options_set_prefetch_bytes(struct options *options, const char *value
 	return number_size(value, &options->prefetch_bytes) ? 0 : -EINVAL;
 }
 
+static int options_set_read_gap(struct options *options, const char *value)
+{
+	uint64_t bytes;
+
+	if (!number_size(value, &bytes) || bytes > LIMIT_READ_GAP)
+		return -EINVAL;
+	options->read_gap = bytes;
+	return 0;
+}
+
 static int set_bandwidth(struct options *options, const char *value)
 {
 	uint64_t bytes;
@@ -238,6 +248,7 @@ static const struct key keys[] = {
 	{"start_step", set_start_step, "a whole number"},
 	{"in_order", set_in_order, "0|1"},
 	{"shuffle", set_shuffle, "global|blocks"},
+	{"read_gap", options_set_read_gap, "bytes such as 64K, up to 1G"},
 	{"drop_last", set_drop_last, "0|1"},
 	{"evaluate", set_evaluate, "0|1"},
 	{"on_error", set_on_error, "skip|fail"},
@@ -401,6 +412,7 @@ static void options_copy_numbers(struct options *options,
 	options->shuffle_blocks = config->shuffle == DSA_BLOCKS;
 	options->prefetch_bytes = config->prefetch_bytes;
 	options->hedge = config->hedge != 0;
+	options->read_gap = config->read_gap != 0 ? config->read_gap : 64 << 10;
 	options->drop_last = config->drop_last != 0;
 	options->fail = config->on_error == DSA_FAIL;
 	options->deadline = config->deadline;
@@ -436,6 +448,9 @@ static int options_check(const struct options *options, struct error *err)
 	if (!(options->deadline >= 0 && options->deadline <= LIMIT_DEADLINE))
 		return error_set(err, EINVAL, "deadline is %d seconds at most, not %g",
 				 LIMIT_DEADLINE, options->deadline);
+	if (options->read_gap > LIMIT_READ_GAP)
+		return error_set(err, EINVAL, "read_gap is at most 1G, not %llu bytes",
+				 (unsigned long long)options->read_gap);
 	if (options->batch > LIMIT_BATCH || options->workers > LIMIT_WORKERS ||
 	    options->prefetch > LIMIT_PREFETCH ||
 	    options->fetch_depth > LIMIT_FETCH_DEPTH)

@@ -34,6 +34,7 @@ bool place_next_read(struct pipeline *p, struct fetch_job *job)
 		.bypass = p->turn.ops->draws && !place->hit,
 		.quiet = !p->turn.ops->counted,
 	};
+	merge_add(p, batch, place, job);
 	return true;
 }
 
@@ -57,6 +58,15 @@ void pipeline_unbind(struct pipeline *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* What a job asks servers for, at the most: what is read together is asked for apart where
+ * a cache on disk has some of it. */
+static uint32_t fetch_client_asks(const struct pipeline *p, const struct fetch_job *job)
+{
+	bool apart = job->members != NULL && cache_disk(p->parts.cache) != NULL;
+
+	return apart ? job->count : 1;
+}
+
 static bool next_job(void *context, bool wait, struct fetch_job *job)
 {
 	struct pipeline *p = context;
@@ -71,7 +81,7 @@ static bool next_job(void *context, bool wait, struct fetch_job *job)
 			break;
 		pthread_cond_wait(&p->wanted, &p->lock);
 	}
-	p->gets += found;
+	p->gets += found ? fetch_client_asks(p, job) : 0;
 	p->kick = false; /* the engine is awake: it is calling */
 	pthread_mutex_unlock(&p->lock);
 	return found;
@@ -112,26 +122,47 @@ static const char *fetch_client_why(int code)
 			       : strerrordesc_np(code);
 }
 
-void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob,
-		     int result)
+/* Of samples that came together each took its part. */
+static uint64_t fetch_client_took(const struct fetch_job *job)
 {
-	struct batch *batch = &p->batches[job->tag >> 32];
-	struct place *place = &batch->places[(uint32_t)job->tag];
-	uint64_t took = clock_now() - job->start;
+	return (clock_now() - job->start) / (job->members != NULL ? job->count : 1);
+}
 
-	place->calls = job->calls;
-	place->hit = job->hit;
+/* Counts the read; what it brought before there is a place for it is held. True if there
+ * is one, with this tag. */
+static bool fetch_client_placed(struct pipeline *p, const struct fetch_job *job,
+				struct blob *blob, uint64_t *tag)
+{
+	uint64_t took = fetch_client_took(job);
+
+	*tag = job->tag;
 	if (blob != NULL && job->hit && !p->turn.ops->staging)
 		fetch_client_count_hit(p, blob, took);
 	else if (blob != NULL)
 		fetch_client_count_read(p, blob, took);
+	return job->members == NULL || merge_came(p, job, blob, tag);
+}
+
+void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob,
+		     int result)
+{
+	uint64_t tag;
+	struct batch *batch;
+	struct place *place;
+
+	if (!fetch_client_placed(p, job, blob, &tag))
+		return;
+	batch = &p->batches[tag >> 32];
+	place = &batch->places[(uint32_t)tag];
+	place->calls = job->calls;
+	place->hit = job->hit;
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
 		publish_place(p, batch, place, -result,
 			      job->why != NULL ? job->why : fetch_client_why(-result));
 	} else {
-		place->fetch_ns = pipeline_ns(took);
+		place->fetch_ns = pipeline_ns(fetch_client_took(job));
 		stream_hold(p, place, (uint32_t)blob->size);
 		stream_ready(batch, place, blob);
 		pthread_cond_signal(&p->work);
@@ -172,8 +203,8 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 
 	pthread_mutex_lock(&p->lock);
 	if (!job->hit && source_facts(p->parts.source)->remote)
-		trace_add(p->parts.process, TRACE_wanted_gets, 1);
-	if (job->hit) {
+		trace_add(p->parts.process, TRACE_wanted_gets, job->calls.opens);
+	if (job->hit || (job->calls.opens == 0 && fetch_client_asks(p, job) > 1)) {
 		p->gets--;
 		pthread_cond_signal(&p->wanted);
 	}

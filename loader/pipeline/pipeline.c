@@ -94,7 +94,8 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 	p->caches = strcmp(parts->options->cache, "none") != 0 &&
 		    strcmp(parts->options->cache, "page") != 0;
 	set_stream(p);
-	if (fetch_client_start(p, err) < 0 || prep_pool_start(p, err) < 0)
+	if (merge_open(p, err) < 0 || fetch_client_start(p, err) < 0 ||
+	    prep_pool_start(p, err) < 0)
 		goto fail;
 	pipeline_depth_open(p);
 	return p;
@@ -134,6 +135,7 @@ void pipeline_close(struct pipeline *p)
 	pipeline_stop_threads(p);
 	staged_forget(p);
 	pipeline_keep_last(p);
+	merge_close(p);
 	for (uint32_t i = 0; p->batches != NULL && i < p->parts.slots; i++) {
 		for (uint32_t j = 0; p->batches[i].places != NULL && j < p->batch; j++)
 			blob_put(p->batches[i].places[j].blob);
@@ -192,6 +194,7 @@ void pipeline_stop(struct pipeline *p)
 	while (p->in_flight > 0)
 		pthread_cond_wait(&p->idle, &p->lock);
 	stream_rewind(p);
+	merge_forget(p); /* what is read depends on no turn before the next one */
 	p->parts.sink->ops->rewind(p->parts.sink);
 	pthread_mutex_unlock(&p->lock);
 }

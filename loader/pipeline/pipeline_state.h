@@ -19,6 +19,7 @@
 #include "loader/disk.h"
 #include "loader/fetch.h"
 #include "loader/pipeline/depth.h"
+#include "loader/pipeline/merge.h"
 #include "loader/pipeline/turn.h"
 #include "loader/plan.h"
 #include "loader/ring.h"
@@ -139,6 +140,7 @@ struct pipeline {
 	struct pipeline_counts carried; /* from discarded batches to the next one */
 
 	struct disk_stats told; /* to the session, of a cache on disk */
+	struct merge *merge;    /* NULL: nothing is read together */
 	struct fetch *fetch;
 	struct worker *workers;
 	unsigned worker_count;

@@ -16,16 +16,32 @@ static bool readahead_expired(const struct readahead *readahead)
 	return readahead->deadline != 0 && clock_now() >= readahead->deadline;
 }
 
-bool readahead_next(struct pipeline *p, struct fetch_job *job)
+/* Goes past samples that are read with others. */
+static void readahead_skip(struct pipeline *p, struct fetch_job *job)
 {
 	struct readahead *readahead = &p->measuring.readahead;
 
-	if (readahead->kind == READAHEAD_NONE || readahead->next == readahead->count ||
-	    readahead_expired(readahead))
+	while (readahead->next < readahead->count &&
+	       !merge_hold(p, readahead->samples[readahead->next], job))
+		readahead->next++;
+}
+
+bool readahead_next(struct pipeline *p, struct fetch_job *job)
+{
+	struct readahead *readahead = &p->measuring.readahead;
+	struct fetch_job merged = {0};
+
+	if (readahead->kind == READAHEAD_NONE || readahead_expired(readahead))
+		return false;
+	if (readahead->kind == READAHEAD_HOLD)
+		readahead_skip(p, &merged);
+	if (readahead->next == readahead->count)
 		return false;
 	*job = (struct fetch_job){
 		.tag = TAG_READAHEAD | readahead->next,
 		.sample = readahead->samples[readahead->next],
+		.members = merged.members,
+		.count = merged.count,
 		.unthrottled = true,
 		.quiet = true,
 	};
@@ -37,12 +53,17 @@ bool readahead_next(struct pipeline *p, struct fetch_job *job)
 void readahead_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob)
 {
 	struct readahead *readahead = &p->measuring.readahead;
+	uint64_t tag;
 
+	if (job->members != NULL)
+		merge_came(p, job, blob, &tag);
 	if (blob == NULL)
 		return;
 	readahead->read++;
 	trace_add(p->parts.process, TRACE_staged_samples, 1);
 	trace_add(p->parts.process, TRACE_staged_bytes, blob->size);
+	if (readahead->kind == READAHEAD_HOLD)
+		return;
 	if (readahead->kind == READAHEAD_STAGE) {
 		readahead->blobs[job->tag & ~TAG_READAHEAD] = blob;
 		return;
@@ -241,6 +262,20 @@ static uint64_t readahead_room(const struct pipeline *p, uint64_t bytes)
 		return bytes;
 	cache_stats(p->parts.cache, &stats);
 	return bytes > stats.resident_bytes ? bytes - stats.resident_bytes : 0;
+}
+
+uint32_t pipeline_hold(struct pipeline *p, uint64_t limit_ns)
+{
+	struct readahead readahead = {.kind = READAHEAD_HOLD};
+
+	pthread_mutex_lock(&p->lock);
+	merge_forget(p);
+	readahead.count = merge_ahead(p);
+	if (readahead.count > 0)
+		return readahead_finish(p, &readahead, list_next(p, readahead.count),
+					limit_ns);
+	pthread_mutex_unlock(&p->lock);
+	return 0;
 }
 
 uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)

@@ -75,7 +75,8 @@ static bool stream_admits(const struct pipeline *p, const struct place *place)
 	uint64_t most = p->parts.options->prefetch_bytes;
 
 	return most == 0 || p->held == 0 ||
-	       p->held + source_size(p->parts.source, place->sample) <= most;
+	       p->held + source_size(p->parts.source, place->sample) <=
+		       most - merge_room(p);
 }
 
 void stream_reopen(struct batch *batch, struct place *hole)
@@ -116,7 +117,7 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 	blob = p->turn.ops->find(p, batch, place, position);
 	if (blob != NULL)
 		stream_ready(batch, place, blob);
-	else
+	else if (!merge_join(p, batch, place))
 		stream_wait(batch, place);
 }
 
@@ -301,6 +302,7 @@ struct place *stream_take(struct pipeline *p, enum place_state state,
 
 void stream_rewind(struct pipeline *p)
 {
+	merge_rewind(p);
 	for (uint32_t slot = 0; slot < p->parts.slots; slot++) {
 		for (uint32_t i = 0; p->held > 0 && i < p->batch; i++)
 			stream_hold(p, &p->batches[slot].places[i], 0);

@@ -51,6 +51,7 @@ struct turn_ops {
 	bool adapts;  /* reads in flight follow what they take, of servers */
 	bool staging; /* its reads measure no storage: unthrottled, counted apart */
 	bool draws;   /* its places say whether they are to be hits */
+	bool merges;  /* neighbours are read together (merge.h) */
 	bool thrown;  /* its batches are discarded, not published */
 };
 
@@ -70,7 +71,13 @@ struct probes {
 	struct pipeline_sample kept[PIPELINE_PROBES];
 };
 
-enum readahead_kind { READAHEAD_NONE, READAHEAD_STAGE, READAHEAD_WARM, READAHEAD_FILL };
+enum readahead_kind {
+	READAHEAD_NONE,
+	READAHEAD_STAGE,
+	READAHEAD_WARM,
+	READAHEAD_FILL,
+	READAHEAD_HOLD, /* what a turn of the stream would have read before */
+};
 
 struct readahead {
 	enum readahead_kind kind;

@@ -19,10 +19,9 @@ static struct blob *turn_stream_find(struct pipeline *p, const struct batch *bat
 {
 	struct blob *blob = cache_get(p->parts.cache, place->sample);
 
-	(void)batch;
 	(void)position;
 	place->hit = blob != NULL;
-	return blob;
+	return blob != NULL ? blob : merge_take(p, batch, place);
 }
 
 const struct turn_ops turn_stream = {
@@ -34,4 +33,5 @@ const struct turn_ops turn_stream = {
 	.prepare = prep_timed,
 	.counted = true,
 	.adapts = true,
+	.merges = true,
 };

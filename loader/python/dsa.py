@@ -136,7 +136,8 @@ class _Config2(ctypes.Structure):
                                              (ctypes.c_int, "shuffle"),
                                              (ctypes.c_double, "deadline"),
                                              (ctypes.c_uint64, "prefetch_bytes"),
-                                             (ctypes.c_int, "hedge"))]
+                                             (ctypes.c_int, "hedge"),
+                                             (ctypes.c_uint64, "read_gap"))]
 
 
 class _Batch(ctypes.Structure):
@@ -973,6 +974,7 @@ class Loader:
     start_epoch, start_step  where to begin
     in_order     do not shuffle
     shuffle      "global": all samples at once, or "blocks": runs of neighbours
+    read_gap     samples of a shard that lie no more bytes apart are one read [None: 65536]
     drop_last    no short batch at an epoch's end
     evaluate     resize and centre crop instead of random crop and flip
     on_error     "skip" or "fail" when a sample cannot be read or decoded
@@ -1007,7 +1009,7 @@ class Loader:
                  size=224, layout="nchw", type=None, mean=None, std=None,
                  share=None, device=None, arrays="auto", length=1024, token_bits=None,
                  seconds=5, rate=16000, features="waveform", cache_dir=None,
-                 shuffle="global", deadline=60, prefetch_bytes=0, hedge=False,
+                 shuffle="global", deadline=60, prefetch_bytes=0, hedge=False, read_gap=None,
                  **others):
         self.ended = False
         self._core = None
@@ -1068,6 +1070,8 @@ class Loader:
             config.shuffle = shuffle
             config.prefetch_bytes = _whole("prefetch_bytes", prefetch_bytes, 0, 64)
             config.hedge = bool(hedge)
+            if read_gap is not None:
+                config.read_gap = _whole("read_gap", read_gap, 1, 64)
             config.cache_dir = _text("cache_dir", cache_dir)
             config.length = _whole("length", length, 1)
             config.deadline = _seconds("deadline", deadline)

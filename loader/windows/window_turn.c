@@ -88,6 +88,7 @@ static int prepare_real(const struct windows *windows, struct trace_window *wind
 	}
 	turn->ops = &turn_stream;
 	pipeline_stage(windows->parts.pipeline, 0, 0);
+	pipeline_hold(windows->parts.pipeline, stage_limit(window));
 	if ((window->flags & TRACE_WARM) != 0)
 		window->staged = pipeline_warm(windows->parts.pipeline, window->stage,
 					       stage_limit(window));

@@ -56,6 +56,7 @@ static void tell_config(void)
 	TELL(config, deadline);
 	TELL(config, prefetch_bytes);
 	TELL(config, hedge);
+	TELL(config, read_gap);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 

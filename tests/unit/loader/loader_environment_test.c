@@ -50,6 +50,7 @@ static void a_wrong_environment_is_named(void **state)
 		{"rank=2,world=2", "rank"},  {"dataset=%zz", "dataset"},
 		{"type=int4", "type"},       {"fetch=pigeon", "pigeon"},
 		{"shuffle=rows", "shuffle"}, {"shuffle=1", "shuffle"},
+		{"read_gap=2G", "read_gap"}, {"read_gap=near", "read_gap"},
 	};
 	struct dsa_config config = images_config(images_good);
 
