@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ enum {
 };
 
 static const int64_t settled_ns = 2000000000;
+
+#define LOCK_WAIT UINT64_C(300000000000)
 
 static bool index_cache_join(char *path, const char *folder, const char *name)
 {
@@ -194,6 +197,34 @@ static bool index_cache_fits(const struct index *index,
 
 	thread_pool_run(origin->threads, index_cache_compare, &check);
 	return !check.stale;
+}
+
+/* The kernel lets go of the lock of a process that ends in any way. */
+int index_cache_lock(const struct index_cache *cache)
+{
+	const struct timespec rest = {.tv_nsec = 10000000};
+	uint64_t end = clock_now() + LOCK_WAIT;
+	char path[PATH_MAX + 8];
+	int lock;
+
+	if (cache->path[0] == '\0')
+		return -1;
+	snprintf(path, sizeof(path), "%s.lock", cache->path);
+	lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0) {
+		if ((errno != EWOULDBLOCK && errno != EINTR) || clock_now() >= end) {
+			close(lock);
+			return -1;
+		}
+		nanosleep(&rest, NULL);
+	}
+	return lock;
+}
+
+void index_cache_unlock(int lock)
+{
+	if (lock >= 0)
+		close(lock);
 }
 
 bool index_cache_read(const struct index_cache *cache, struct index *index)

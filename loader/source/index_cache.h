@@ -41,6 +41,14 @@ void index_cache_open_remote(struct index_cache *cache, const char *index_dir,
 /* True: *index is what was kept, whether it fits or not. */
 bool index_cache_read(const struct index_cache *cache, struct index *index);
 
+/*
+ * Until index_cache_unlock() no other loader, of any process, has this lock: so those that
+ * begin together list what servers have once. Waits for it, for five minutes at the most.
+ * -1: there is none, and nothing is to be unlocked.
+ */
+int index_cache_lock(const struct index_cache *cache);
+void index_cache_unlock(int lock);
+
 /* Keeps a finished index. */
 void index_cache_keep(const struct index_cache *cache, const struct index *index);
 

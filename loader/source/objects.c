@@ -35,15 +35,22 @@ int objects_ask(struct objects *objects, struct net_get *get, struct error *err)
 	return result;
 }
 
-/* The index that was kept, if it may be used: 1; else 0, or -errno. */
+/* The index that was kept, if it may be used and was listed after that time: 1; else 0, or
+ * -errno. */
 static int objects_kept(struct objects *objects, const struct objects_how *how,
-			struct error *err)
+			int64_t after_ns, struct error *err)
 {
+	int64_t listed_ns;
 	int result;
 
 	if (!index_cache_read(&objects->cache, &objects->index))
 		return 0;
-	objects->listed_ns = objects->index.folders[0].stamp.modified_ns;
+	listed_ns = objects->index.folders[0].stamp.modified_ns;
+	if (listed_ns <= after_ns) {
+		index_free(&objects->index);
+		return 0;
+	}
+	objects->listed_ns = listed_ns;
 	result = index_has_etags(&objects->index) ? how->check(objects, err) : 1;
 	if (result != 0) {
 		index_free(&objects->index);
@@ -102,17 +109,34 @@ static int objects_learned(struct objects *objects, struct error *err)
 	return 0;
 }
 
+/* Lists it, unless another loader just did. */
+static int objects_list_once(struct objects *objects, const struct objects_how *how,
+			     const struct source_config *config, int64_t after_ns,
+			     struct error *err)
+{
+	int lock = index_cache_lock(&objects->cache);
+	int result = objects_kept(objects, how, after_ns, err);
+
+	if (result == 0)
+		result = objects_list(objects, how, config, err);
+	index_cache_unlock(lock);
+	return result;
+}
+
 static int objects_index(struct objects *objects, const struct objects_how *how,
 			 const struct source_config *config, struct error *err)
 {
+	int64_t after_ns = config->relist ? objects_wall_clock() : 0;
 	char place[PATH_MAX];
 	int result;
 
 	objects_describe(objects, config, place);
 	index_cache_open_remote(&objects->cache, config->index_dir, place);
-	result = config->relist ? 0 : objects_kept(objects, how, err);
+	result = objects_kept(objects, how, after_ns, err);
+	if (result == 0 && objects->listed_ns > after_ns)
+		after_ns = objects->listed_ns; /* that one is refused */
 	if (result == 0)
-		result = objects_list(objects, how, config, err);
+		result = objects_list_once(objects, how, config, after_ns, err);
 	return result < 0 ? result : objects_learned(objects, err);
 }
 
