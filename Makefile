@@ -11,7 +11,7 @@
 # make bench-io                      what counting a program's reads costs it
 # make bench-hooks                   programs nobody changed: truth, costs, the newest PyTorch
 # make bench-gate                     false alarms and power of the gate, on hours of launches
-# make bench-bucket                  a bucket: what is left of the waiting, and curl's rate
+# make bench-bucket [SMALL=1]         a bucket: waiting, requests, curl's rate; shards beside folders
 # make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, a minute a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
@@ -428,7 +428,8 @@ bench-hooks:
 bench-bucket:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
 	@$(parallel) all $(TOOLS)
-	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/bucket.py
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/bucket.py $(SMALL:%=--small)
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/shards.py $(SMALL:%=--small)
 
 bench-page:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run

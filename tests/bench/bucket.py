@@ -125,10 +125,40 @@ def rates(scratch, count, size):
           f"core {server.core} for {100 * share:.0f} % of the time")
 
 
+def requests(scratch):
+    """How often anything was asked for, as the server has it."""
+    count = 300 if SMALL else 2500
+    folder = objects(scratch, "requests", count, 1000)
+    with Pinned(scratch, folder) as server:
+        epoch(1000, fetch_depth=AT_ONCE)
+        rows = server.log()
+    listings = sum("list-type" in row.target for row in rows)
+    gets = [row.target for row in rows if row.method == "GET" and "list-type" not in row.target]
+    print(f"{count} objects of 1 kB, one epoch, counted at the server\n"
+          f"  listings {listings:8} (wanted: {-(-count // 1000)})\n"
+          f"  GETs     {len(gets):8} (wanted: {count}), {len(gets) - len(set(gets))} twice "
+          f"(wanted: 0)")
+
+
+def limited(scratch):
+    """The server's rate limits: of each second that takes, a share is waited for."""
+    count, size, rate = 200 if SMALL else 1000, 100000, 4e6
+    folder = objects(scratch, "limited", count, size)
+    share = 1 - COMPUTE * rate / size
+    with Pinned(scratch, folder, bandwidth=f"{rate / 1e6:g}M"):
+        waited, whole = epoch(size, COMPUTE, fetch_depth=16)
+    print(f"{count} objects of 100 kB from {rate / 1e6:g} MB/s, {COMPUTE * 1000:g} ms of "
+          f"computing a sample\n"
+          f"  waiting, of the time {100 * waited / whole:6.1f} %; by arithmetic "
+          f"{100 * share:.1f} % (wanted: within 2 points)")
+
+
 def main():
     with Scratch() as scratch:
         os.environ["XDG_CACHE_HOME"] = scratch.environment["XDG_CACHE_HOME"]
         waiting(scratch)
+        limited(scratch)
+        requests(scratch)
         for count, size in ((20000, 10000), (2000, 1000000)):
             rates(scratch, count // 20 if SMALL else count, size)
 
