@@ -5,8 +5,9 @@ usage: bucket.py [--small]
 
 The server is the one of tests/tool, pinned to the last core, on 127.0.0.1; its share of that
 core is told. Waiting: 55 ms a GET, 100 kB objects, a program that computes 13 ms a sample, as
-DELI's does; one blocking GET after the other against libdsa. Rates: pairs of curl and libdsa in
-turn, each with as many requests at once; the listing is kept before them.
+DELI's does; one blocking GET after the other against libdsa, which finds by itself how many
+requests to have in flight. Rates: pairs of curl and libdsa in turn, each with as many requests
+at once; the listing is kept before them.
 --small: a twentieth of the objects, to see that it works."""
 
 import http.client
@@ -85,11 +86,11 @@ def waiting(scratch):
     folder = objects(scratch, "waiting", count, 100000)
     with Pinned(scratch, folder, latency=f"{LATENCY * 1000:g}ms") as server:
         alone = blocking(server, min(count, 200)) / min(count, 200) * count
-        waited, whole = epoch(100000, COMPUTE, fetch_depth=16)
+        waited, whole = epoch(100000, COMPUTE)
         gets = sum("list-type" not in row.target for row in server.log())
     print(f"55 ms a GET, {count} objects of 100 kB, {COMPUTE * 1000:g} ms of computing a sample\n"
           f"  one blocking GET after the other  {alone:8.2f} s of waiting\n"
-          f"  libdsa, 16 requests at once       {waited:8.2f} s of waiting in {whole:.2f} s\n"
+          f"  libdsa, as deep as it finds good  {waited:8.2f} s of waiting in {whole:.2f} s\n"
           f"  the waiting falls by {100 * (1 - waited / alone):.1f} % (DELI: 93.5 %; wanted: 95 %)"
           f"; {gets - min(count, 200)} GETs for {count} samples")
 
@@ -130,7 +131,7 @@ def requests(scratch):
     count = 300 if SMALL else 2500
     folder = objects(scratch, "requests", count, 1000)
     with Pinned(scratch, folder) as server:
-        epoch(1000, fetch_depth=AT_ONCE)
+        epoch(1000)
         rows = server.log()
     listings = sum("list-type" in row.target for row in rows)
     gets = [row.target for row in rows if row.method == "GET" and "list-type" not in row.target]
@@ -146,7 +147,7 @@ def limited(scratch):
     folder = objects(scratch, "limited", count, size)
     share = 1 - COMPUTE * rate / size
     with Pinned(scratch, folder, bandwidth=f"{rate / 1e6:g}M"):
-        waited, whole = epoch(size, COMPUTE, fetch_depth=16)
+        waited, whole = epoch(size, COMPUTE)
     print(f"{count} objects of 100 kB from {rate / 1e6:g} MB/s, {COMPUTE * 1000:g} ms of "
           f"computing a sample\n"
           f"  waiting, of the time {100 * waited / whole:6.1f} %; by arithmetic "
