@@ -112,7 +112,7 @@ static const struct {
 		{name, DIFFERENCE_COUNTED, BY_STAGE(fetch, prep, copy, 0), unit, 0},   \
 			offsetof(struct profile_counted, member)                       \
 	}
-	COUNT("files opened per sample", opens, SLOW, 0, 0, AMOUNT_COUNT),
+	COUNT("files opened or GETs per sample", opens, SLOW, 0, 0, AMOUNT_COUNT),
 	COUNT("hit ratio of the cache", hits, FAST, 0, 0, AMOUNT_SHARE),
 	COUNT("decoded pixels per sample", decoded_pixels, 0, SLOW, 0, AMOUNT_COUNT),
 	COUNT("samples that can't be used", skipped, SLOW, SLOW, 0, AMOUNT_SHARE),

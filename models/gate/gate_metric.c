@@ -22,8 +22,8 @@ enum {
 };
 
 const struct gate_metric gate_metrics[GATE_METRICS] = {
-	[OPENS] = {"opens_per_sample", "", "files opened to read a sample", GATE_EXACT,
-		   true, false, false, 0, NAN},
+	[OPENS] = {"opens_per_sample", "", "files opened, or GETs, to read a sample",
+		   GATE_EXACT, true, false, false, 0, NAN},
 	[READS] = {"reads_per_sample", "", "calls that read for a sample", GATE_EXACT,
 		   true, false, false, 0, NAN},
 	[READ_BYTES] = {"read_bytes_per_sample", "B", "bytes read for a sample",

@@ -261,7 +261,7 @@ static int add_counted(struct compare_rows *rows, const struct compare *compare)
 		enum compare_unit unit;
 		size_t at;
 	} table[] = {
-		{"counted.opens_per_sample", "files opened per sample", COMPARE_NUMBER,
+		{"counted.opens_per_sample", "files opened or GETs per sample", COMPARE_NUMBER,
 		 offsetof(struct profile_counted, opens)},
 		{"counted.reads_per_sample", "reads per sample", COMPARE_NUMBER,
 		 offsetof(struct profile_counted, reads)},

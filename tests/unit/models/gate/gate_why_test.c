@@ -71,7 +71,7 @@ static void the_cause_comes_first(void **state)
 	sides.now.about.counted.opens++;
 	sides.now.about.counted.reads++;
 	sides_judge(&sides);
-	assert_string_equal(sides.verdict.why, "files opened per sample grew from 1 to "
+	assert_string_equal(sides.verdict.why, "files opened or GETs per sample grew from 1 to "
 					       "1.001 (opens_per_sample and 2 more)");
 	assert_int_equal(sides.verdict.cause_count, 1);
 }
@@ -110,7 +110,7 @@ static void what_got_faster_is_no_cause(void **state)
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_REGRESSION);
 	assert_int_equal(sides.verdict.cause_count, 1);
-	starts(sides.verdict.why, "files opened per sample grew");
+	starts(sides.verdict.why, "files opened or GETs per sample grew");
 	sides.now.about.counted.opens--;
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);
@@ -146,7 +146,7 @@ static void only_what_is_confirmed_is_explained(void **state)
 		gate_verdict_confirm(&sides.verdict, &before, &sides.base, &sides.now),
 		0);
 	sides_outcome_is(&sides, GATE_REGRESSION);
-	starts(sides.verdict.why, "files opened per sample grew");
+	starts(sides.verdict.why, "files opened or GETs per sample grew");
 	assert_int_equal(sides.verdict.cause_count, 1);
 	gate_verdict_free(&before);
 }
