@@ -589,6 +589,13 @@ def check_bound(scratch, folder):
             tap.ok(abs(told["cost"] - (.001 * told["gets"] + .5 + told["bytes"] * 1e-7)) < 1e-6 and
                    f"{most} requests" in done.stdout + done.stderr,
                    "and what they cost is told", told, done.stdout, done.stderr)
+    with Bucket(scratch, folder, latency="4ms") as server:
+        done = server.run(DSA, "whatif", "bound-500", "--fetch-depth", "8", "--verify", "--budget",
+                          "2s", "--max-requests", "60")
+        server.stop()
+        gets = len(server.gets())
+        tap.ok(60 < gets <= 2 * 60 and "each asks for 60 objects at most" in done.stderr,
+               "a change that is tried is bounded, and the unchanged run", gets, done.stderr)
 
 
 def verified(server, *change):

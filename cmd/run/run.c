@@ -1,5 +1,6 @@
 /* run.c - dsa run: measures where a training program waits for data. */
 #include "cmd/common/cmd.h"
+#include "cmd/common/most_requests.h"
 #include "cmd/common/price_list.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
@@ -8,7 +9,6 @@
 #include "cmd/run/run_end.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/base/number.h"
 #include "loader/base/text/shell_word.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/shares.h"
@@ -22,8 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define REQUESTS_MOST 1000000000000
 
 struct run {
 	struct settings settings;
@@ -59,13 +57,6 @@ static void run_add_job(struct argp_state *state, void *options, const char *arg
 	if (run->jobs[run->job_count] == NULL)
 		argument_error(state, "--job='%s': %s", arg, err.message);
 	run->job_count++;
-}
-
-static void run_set_requests(struct argp_state *state, void *member, const char *arg)
-{
-	if (!number_whole(arg, REQUESTS_MOST, member) || *(uint64_t *)member == 0)
-		argument_error(state, "--max-requests is a number from 1, not '%s'",
-			       arg);
 }
 
 /* What can't go together; where nothing is switched, the protocol does not matter. */
@@ -135,7 +126,7 @@ static const struct argument arguments[] = {
 	 "interleaved)"},
 	{"observe", 0, NULL, TO(FLAG, end.observed),
 	 "Change nothing, only watch the whole training"},
-	{"max-requests", 0, "N", ARGUMENT_BY(run, measure.most_gets, run_set_requests),
+	{"max-requests", 0, "N", ARGUMENT_BY(run, measure.most_gets, most_requests_set),
 	 "Ask servers for N objects at most (default: as many as one epoch)"},
 	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
 	 "Give up when no batch is asked for within TIME (default 60s)"},
@@ -282,6 +273,7 @@ static void run_prepare(struct run *run)
 	config->started = run_started;
 	config->unmeasured = run_unmeasured;
 	config->bounded = run_bounded;
+	run->end.trials.most_gets = config->most_gets;
 	if (run->end.observed)
 		config->most_gets = 0; /* the training is as it is */
 	config->startup.injection = &run->injection;

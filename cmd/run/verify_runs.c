@@ -10,6 +10,7 @@
 #include "models/whatif/verify.h"
 #include "profiler/run/apply.h"
 #include "profiler/run/measure.h"
+#include "reports/common/format.h"
 #include "reports/common/whatif_words.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ struct trying {
 	char folder[PATH_MAX]; /* absolute: the program's own folder is entered */
 	char lock[PATH_MAX + 16];
 	uint64_t began; /* clock_now() */
+	bool bounded;   /* it was told how many requests each may take */
 };
 
 int verify_runs_check(const struct profile *profile,
@@ -94,6 +96,20 @@ static void verify_runs_announce(const struct trying *trying,
 		left < 90 ? left : left / 60, left < 90 ? "s" : "min");
 }
 
+/* Once: they differ in what they ask for, but not in how much they may. */
+static void verify_runs_bounded(void *context, uint64_t gets, double bytes)
+{
+	struct trying *trying = context;
+	char count[FORMAT_SIZE], size[FORMAT_SIZE];
+
+	if (!trying->bounded && !trying->trials->quiet)
+		fprintf(stderr,
+			"dsa: each asks for %s objects at most, about %s "
+			"(--max-requests)\n",
+			format_count(count, gets), format_bytes(size, bytes));
+	trying->bounded = true;
+}
+
 static void verify_runs_print(const struct profile_change *change, const char *text)
 {
 	char words[WHATIF_WORDS];
@@ -103,7 +119,7 @@ static void verify_runs_print(const struct profile_change *change, const char *t
 
 /* ---- one of them ---- */
 
-static int measure_change(const struct trying *trying, const struct apply *apply,
+static int measure_change(struct trying *trying, const struct apply *apply,
 			  struct measure_rate *rate, struct error *err)
 {
 	const struct profile *profile = trying->profile;
@@ -130,6 +146,9 @@ static int measure_change(const struct trying *trying, const struct apply *apply
 		.timeout_s = TIMEOUT_S,
 		.grace_s = GRACE_S,
 		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
+		.most_gets = trying->trials->most_gets,
+		.bounded = verify_runs_bounded,
+		.context = trying,
 	};
 
 	return measure_rate(&config, rate, err);

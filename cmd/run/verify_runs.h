@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 struct profile;
@@ -22,6 +23,7 @@ struct profile_prediction;
 struct verify_runs {
 	const char *folder; /* run.json and report.html there are written after each */
 	double budget_s, precision; /* of each: seconds, relative half-width */
+	uint64_t most_gets;         /* of each, as struct measure_config has it */
 	bool resume;                /* leave out what the result has already */
 	bool quiet, verbose;        /* nothing but errors; also how each was measured */
 	enum preload_choice choice; /* PRELOAD_AUTO: as the run was started */

@@ -1,7 +1,9 @@
 /* whatif.c - dsa whatif: predicts the effect of changes, and tries them. */
 #include "cmd/common/changes.h"
 #include "cmd/common/cmd.h"
+#include "cmd/common/most_requests.h"
 #include "cmd/whatif/whatif_run.h"
+#include "loader/base/trace.h"
 
 #define TO(kind, member) ARGUMENT(whatif_run, kind, member)
 
@@ -27,6 +29,9 @@ static const struct argument arguments[] = {
 	 "Whose loader is measured (default: as in RUN)"},
 	{"budget", 0, "TIME", TO(TIME, trials.budget_s),
 	 "Time to measure each (default 20s)"},
+	{"max-requests", 0, "N",
+	 ARGUMENT_BY(whatif_run, trials.most_gets, most_requests_set),
+	 "Ask servers for N objects at most, for each (default: as many as one epoch)"},
 	{"precision", 0, "POINTS", TO(POINTS, trials.precision),
 	 "Stop when the rate is known to POINTS percent (default 1)"},
 	ARGUMENT_HEADING(8, "The result:"),
@@ -39,7 +44,9 @@ static const struct argument arguments[] = {
 
 static int whatif_main(const struct command *self, int argc, char **argv)
 {
-	struct whatif_run asked = {.trials = {.budget_s = 20, .precision = .01}};
+	struct whatif_run asked = {.trials = {.budget_s = 20,
+					      .precision = .01,
+					      .most_gets = TRACE_ONE_EPOCH}};
 
 	argument_read(self, argc, argv, &asked);
 	asked.verify = asked.verify || asked.trials.resume;

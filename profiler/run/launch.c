@@ -84,6 +84,15 @@ unsigned launch_jobs(const struct measure_config *config)
 	return config->startup.jobs > 0 ? config->startup.jobs : 1;
 }
 
+uint64_t launch_most_gets(const struct measure_config *config)
+{
+	uint64_t most = config->most_gets, jobs = launch_jobs(config);
+
+	if (most == 0 || most == TRACE_ONE_EPOCH || config->startup.share)
+		return most;
+	return most > jobs ? most / jobs : 1;
+}
+
 void launch_job_path(char *path, const char *folder, unsigned job, const char *file)
 {
 	snprintf(path, PATH_MAX, "%s/job-%u%s", folder, job, file);

@@ -39,6 +39,9 @@ int launch_folder(const char *folder, char path[LAUNCH_FOLDER], struct error *er
 /* How many programs it runs at once: 1 to BARRIER_JOBS. */
 unsigned launch_jobs(const struct measure_config *config);
 
+/* What each of them may ask servers for, of config->most_gets. */
+uint64_t launch_most_gets(const struct measure_config *config);
+
 /* A job's command, to be ended with profile_free_texts(). NULL: memory is short. */
 char **launch_command(const struct measure_config *config, unsigned job);
 

@@ -82,15 +82,12 @@ static double measure_part(const struct measurement *m)
 /* Objects that each job of the next launch may ask servers for. */
 static uint64_t measure_most_gets(const struct measurement *m)
 {
-	const struct startup *startup = &m->config->startup;
-	uint64_t most = m->config->most_gets, taken = 0;
+	uint64_t most = launch_most_gets(m->config), taken = 0;
 
 	if (most == 0 || (most == TRACE_ONE_EPOCH && m->launches == 0))
 		return most;
 	if (most == TRACE_ONE_EPOCH)
 		most = m->traces[0]->loader.dataset_samples;
-	else if (!startup->share)
-		most /= launch_jobs(m->config);
 	for (unsigned i = 0; i < m->launches; i++)
 		taken += profile_fill_total(m->traces[i], TRACE_wanted_gets);
 	return most > taken ? most - taken : 1;

@@ -81,6 +81,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		.only = TRACE_REAL,
 		.rate = true,
 		.trial = true,
+		.most_gets = launch_most_gets(config),
 	};
 	struct conductor_end end;
 	int result = launch_open(&launch, "session.rate", jobs, err), closed;
