@@ -81,8 +81,8 @@ struct dsa_config {
 	enum dsa_shuffle shuffle; /* all samples at once, or runs of neighbours */
 	double deadline;          /* seconds without an answer of a server [60] */
 	uint64_t prefetch_bytes;  /* encoded, that are fetched and not used yet [any] */
-	int hedge; /* 1: servers are asked again where their answer is late */
-	uint64_t read_gap;        /* bytes between samples that are one read [64K] */
+	int hedge;         /* 1: servers are asked again where their answer is late */
+	uint64_t read_gap; /* bytes between samples that are one read [64K] */
 };
 
 #define DSA_DIMS 4

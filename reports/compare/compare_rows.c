@@ -261,8 +261,8 @@ static int add_counted(struct compare_rows *rows, const struct compare *compare)
 		enum compare_unit unit;
 		size_t at;
 	} table[] = {
-		{"counted.opens_per_sample", "files opened or GETs per sample", COMPARE_NUMBER,
-		 offsetof(struct profile_counted, opens)},
+		{"counted.opens_per_sample", "files opened or GETs per sample",
+		 COMPARE_NUMBER, offsetof(struct profile_counted, opens)},
 		{"counted.reads_per_sample", "reads per sample", COMPARE_NUMBER,
 		 offsetof(struct profile_counted, reads)},
 		{"counted.read_bytes_per_sample", "bytes read per sample",

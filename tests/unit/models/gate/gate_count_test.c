@@ -73,7 +73,8 @@ static void one_open_more_in_a_thousand_is_found(void **state)
 	sides_status_is(&sides, "opens_per_sample", GATE_REGRESSED);
 	says(sides_found(&sides, "opens_per_sample").why, "1.001, was 1");
 	assert_true(sides.verdict.cause_count > 0);
-	says(sides.verdict.causes[0], "files opened or GETs per sample grew from 1 to 1.001");
+	says(sides.verdict.causes[0],
+	     "files opened or GETs per sample grew from 1 to 1.001");
 	assert_null(sides.verdict.causes[sides.verdict.cause_count]);
 }
 

@@ -71,8 +71,9 @@ static void the_cause_comes_first(void **state)
 	sides.now.about.counted.opens++;
 	sides.now.about.counted.reads++;
 	sides_judge(&sides);
-	assert_string_equal(sides.verdict.why, "files opened or GETs per sample grew from 1 to "
-					       "1.001 (opens_per_sample and 2 more)");
+	assert_string_equal(sides.verdict.why,
+			    "files opened or GETs per sample grew from 1 to "
+			    "1.001 (opens_per_sample and 2 more)");
 	assert_int_equal(sides.verdict.cause_count, 1);
 }
 
