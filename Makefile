@@ -427,7 +427,7 @@ bench-hooks:
 
 bench-bucket:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
-	@$(parallel) all $(TOOLS)
+	@$(parallel) all $(TOOLS) $(B)/tests/bench/shard_rate
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/bucket.py $(SMALL:%=--small)
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/shards.py $(SMALL:%=--small)
 
