@@ -2,6 +2,7 @@
 #include "loader/base/backoff.h"
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
+#include "loader/net/curl/net_exit.h"
 #include "loader/net/curl/net_verdict.h"
 #include "loader/net/curl/page.h"
 #include "loader/net/curl/transfer.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	UNANSWERED = 3, /* tries of a server that never answered */
@@ -31,6 +33,8 @@ static void net_curl_close(void *state)
 {
 	struct net_curl *net = state;
 
+	if (!net_enter())
+		return;
 	for (unsigned i = 0; i < net->most; i++) {
 		struct transfer *transfer = &net->transfers[i];
 		struct net_get *get = transfer->get;
@@ -48,6 +52,7 @@ static void net_curl_close(void *state)
 	if (net->multi != NULL)
 		curl_multi_cleanup(net->multi);
 	free(net);
+	net_leave();
 }
 
 static void *net_curl_open(const struct net_config *config, struct error *err)
@@ -58,6 +63,8 @@ static void *net_curl_open(const struct net_config *config, struct error *err)
 
 	if (net == NULL)
 		goto no_memory;
+	if (made)
+		net_watch_exit();
 	net->random.state = config->seed;
 	net->rest_s = config->rest_s > 0 ? config->rest_s : BACKOFF_FIRST_S;
 	net->multi = made ? curl_multi_init() : NULL;
@@ -108,10 +115,13 @@ static void net_curl_start(void *state, struct net_get *get)
 	if (i == net->most) {
 		get->done(get, error_set(&get->error, EBUSY,
 					 "more than %u requests at once", net->most));
-		return;
+	} else if (net_enter()) {
+		net->transfers[i].get = get;
+		net_curl_send(net, &net->transfers[i]);
+		net_leave();
+	} else {
+		get->done(get, error_set(&get->error, ECANCELED, "the program ends"));
 	}
-	net->transfers[i].get = get;
-	net_curl_send(net, &net->transfers[i]);
 }
 
 static void net_curl_cancel(void *state, const struct net_get *get)
@@ -121,13 +131,14 @@ static void net_curl_cancel(void *state, const struct net_get *get)
 
 	while (i < net->most && net->transfers[i].get != get)
 		i++;
-	if (i == net->most)
+	if (i == net->most || !net_enter())
 		return;
 	if (net->transfers[i].due == 0)
 		curl_multi_remove_handle(net->multi, net->transfers[i].easy);
 	else
 		net->resting--;
 	net->transfers[i].get = NULL;
+	net_leave();
 }
 
 static int net_curl_late(struct net_get *get)
@@ -220,21 +231,36 @@ static unsigned net_curl_reap(struct net_curl *net)
 	return count;
 }
 
+/* Lets requests go on. Returns how many have ended or rest now, and when one has rested. */
+static unsigned net_curl_go_on(struct net_curl *net, uint64_t *next)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	unsigned count;
+	int running;
+
+	if (!net_enter()) {
+		nanosleep(&nap, NULL);
+		return 1;
+	}
+	*next = net_curl_resume(net);
+	curl_multi_perform(net->multi, &running);
+	count = net_curl_reap(net);
+	net_leave();
+	return count;
+}
+
 static void net_curl_wait(void *state, uint64_t most_ns)
 {
 	struct net_curl *net = state;
-	uint64_t next = net_curl_resume(net), now;
-	int running;
+	uint64_t next, now;
 
-	curl_multi_perform(net->multi, &running);
-	if (net_curl_reap(net) > 0)
+	if (net_curl_go_on(net, &next) > 0)
 		return;
 	now = clock_now();
 	if (next > 0 && next < now + most_ns)
 		most_ns = next > now ? next - now : 0;
 	curl_multi_poll(net->multi, NULL, 0, (int)((most_ns + 999999) / 1000000), NULL);
-	curl_multi_perform(net->multi, &running);
-	net_curl_reap(net);
+	net_curl_go_on(net, &next);
 }
 
 static void net_curl_wake(void *state)

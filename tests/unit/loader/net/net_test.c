@@ -261,9 +261,53 @@ static void names_are_encoded(void **state)
 	assert_true(net_url_encode(text, 8, 0, "123456++", 0) >= 8);
 }
 
+static struct asked ending;
+
+/* Signs, and so needs the TLS library. */
+static int signed_call(void)
+{
+	struct net_get get = object(&ending, 10);
+
+	return net_call(ending.net, &get, NULL);
+}
+
+static void call_last(void)
+{
+	int result = signed_call();
+
+	kill(ending.pid, SIGTERM);
+	if (result != -ECANCELED)
+		_exit(1);
+}
+
+/*
+ * Runs first: what exit() does is done in reverse order, and call_last() must find what the
+ * libraries of the network have left when they were taken down.
+ */
+static void a_program_may_end_while_its_loader_asks_on(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	setenv("AWS_ACCESS_KEY_ID", "id", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+	child = fork();
+	if (child == 0) {
+		atexit(call_last);
+		asked_open_with(&ending, "--key=id", "--secret=secret");
+		exit(signed_call() == 0 ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	unsetenv("AWS_ACCESS_KEY_ID");
+	unsetenv("AWS_SECRET_ACCESS_KEY");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(a_program_may_end_while_its_loader_asks_on),
 		IN_SCRATCH(an_object_whole_and_in_parts),
 		IN_SCRATCH(another_object_is_told),
 		IN_SCRATCH(another_part_is_none),
