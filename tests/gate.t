@@ -67,9 +67,11 @@ def baselines(gate):
     with open(gate.baseline, encoding="utf-8") as file:
         second = json.load(file)
     tap.ok(result.returncode == 0 and len(second["sessions"]) == 2 and
-           second["sessions"][0] == first["sessions"][0] and
-           second["counted"] == first["counted"],
-           "another session is added, and the counts are the same", *said(result))
+           second["sessions"][0] == first["sessions"][0], "another session is added",
+           *said(result), first["sessions"], second["sessions"])
+    exact = [{name: count for name, count in baseline["counted"].items()
+              if not name.startswith("program_")} for baseline in (first, second)]
+    tap.ok(exact[0] == exact[1], "and the counts are the same", *exact)
 
 
 def written(gate, name, change):
