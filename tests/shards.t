@@ -397,7 +397,9 @@ def test_unpacked(tap, scratch, tree):
     tap.ok(done.returncode == 0 and "3 of them there already" in done.stdout and
            epoch(scratch.at("unpacked")) == tree, "the next call gives the batches of the folder",
            done.stdout, done.stderr)
+    os.link(os.path.join(folder, "train-001.tar.xz"), os.path.join(folder, "train-000.tgz"))
     for command, says in (((*words, "tree", folder, "no"), "--format tar"),
+                          ((*words, "tar", folder, "no"), "would be the same archive"),
                           ((*words, "tar", "a.tar.gz", "no"), "gzip could not unpack it")):
         done = scratch.run(*command)
         tap.ok(done.returncode == 3 and says in done.stderr and done.stderr.count("\n") == 1,

@@ -41,6 +41,12 @@ static const struct unpacker *unpack_find(const char *name)
 	return NULL;
 }
 
+/* Bytes of the name without its ending. */
+static int unpack_stem(const char *name)
+{
+	return (int)(strlen(name) - strlen(unpack_find(name)->ending));
+}
+
 static int unpack_is_one(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.' && unpack_find(entry->d_name) != NULL;
@@ -176,7 +182,7 @@ static int unpack_one(struct unpack *unpack, const char *from, struct error *err
 	const char *slash = strrchr(from, '/'),
 		   *name = slash != NULL ? slash + 1 : from;
 	const struct unpacker *unpacker = unpack_find(name);
-	int length = (int)(strlen(name) - strlen(unpacker->ending)), fd, result;
+	int length = unpack_stem(name), fd, result;
 	char shown[NAME_SHOWN];
 	struct stat status;
 
@@ -205,14 +211,43 @@ static int unpack_one(struct unpack *unpack, const char *from, struct error *err
 
 /* ---- all of them ---- */
 
+/* Two that would be one file: "a.tar.gz" and "a.tgz". */
+static int unpack_check_names(struct dirent *const *list, int count, struct error *err)
+{
+	for (int i = 1; i < count; i++) {
+		const char *one = list[i - 1]->d_name, *other = list[i]->d_name;
+		char shown[2][NAME_SHOWN];
+
+		if (unpack_stem(one) == unpack_stem(other) &&
+		    strncmp(one, other, (size_t)unpack_stem(one)) == 0)
+			return error_set(err, EEXIST,
+					 "%s and %s would be the same archive: take "
+					 "one of them away",
+					 name_escape(one, shown[0], NAME_SHOWN),
+					 name_escape(other, shown[1], NAME_SHOWN));
+	}
+	return 0;
+}
+
+/* By what they are called without their endings. */
+static int unpack_order(const struct dirent **a, const struct dirent **b)
+{
+	int one = unpack_stem((*a)->d_name), other = unpack_stem((*b)->d_name);
+	int order = strncmp((*a)->d_name, (*b)->d_name,
+			    (size_t)(one < other ? one : other));
+
+	return order != 0 ? order : one - other;
+}
+
 static int unpack_folder(struct unpack *unpack, struct error *err)
 {
 	const struct unpack_config *config = unpack->config;
 	struct dirent **list;
-	int count = scandir(config->from, &list, unpack_is_one, alphasort), result = 0;
+	int count = scandir(config->from, &list, unpack_is_one, unpack_order), result;
 
 	if (count < 0)
 		return error_sys(err, errno, "cannot read %s", config->from);
+	result = unpack_check_names(list, count, err);
 	unpack->result->archives = (uint32_t)count;
 	for (int i = 0; i < count; i++) {
 		char path[PATH_MAX];
