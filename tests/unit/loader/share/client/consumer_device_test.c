@@ -295,6 +295,37 @@ static void a_loader_that_died_is_followed_by_one_of_its_own(void **state)
 	go_on_alone(true);
 }
 
+/* It is in the others' way: with batches in hand that its device still reads, while what it
+ * has given back is written again. */
+static void drop(bool mirrored)
+{
+	struct dsa_device_batch given, held[2], batch;
+
+	begin("readonly=1,rate=1e6", "", mirrored);
+	put();
+	assert_int_equal(take(&given, 0), 1);
+	assert_int_equal(take(&held[0], 0), 1);
+	assert_int_equal(take(&held[1], 5000000), 1);
+	give(&given);
+	bcast_drop(here.server.ring, here.server.slot);
+	put();
+	assert_true(here.put > ACTOR_PLACES);
+	while (here.count < STEPS && take(&batch, 0) == 1)
+		give(&batch);
+	assert_int_equal(program_stats(here.loader).shared, 2);
+	give(&held[1]);
+	give(&held[0]);
+	end();
+	program_once(0, EPOCHS);
+}
+
+static void a_slow_one_that_is_dropped_goes_on_alone(void **state)
+{
+	(void)state;
+	drop(false);
+	drop(true);
+}
+
 static void take_over(bool mirrored)
 {
 	struct dsa_device_batch batch;
@@ -348,6 +379,7 @@ int main(void)
 		IN_SCRATCH(nothing_is_overwritten_before_it_is_copied),
 		IN_SCRATCH(places_go_back_when_they_are_copied),
 		IN_SCRATCH(a_loader_that_died_is_followed_by_one_of_its_own),
+		IN_SCRATCH(a_slow_one_that_is_dropped_goes_on_alone),
 		IN_SCRATCH(another_loader_takes_over),
 		IN_SCRATCH(a_device_that_is_not_there_is_one_line),
 	};
