@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import random
+import re
 import sys
 import time
 
@@ -36,6 +37,22 @@ def evict(path):
 def read(path):
     with open(path, "rb") as file:
         file.read()
+
+
+def from_storage():
+    """Bytes that this process has read, but for those that were in memory."""
+    with open("/proc/self/io", encoding="ascii") as file:
+        return int(re.search(r"\nread_bytes: (\d+)", file.read())[1])
+
+
+def bring(paths):
+    """Into memory; again while some came from storage, as memory may be short."""
+    for _ in range(8):
+        before = from_storage()
+        for path in paths:
+            read(path)
+        if from_storage() == before:
+            break
 
 
 class Training:
@@ -118,9 +135,10 @@ def by_hand(training, data, workers, rounds, group, hit):
         paths = [data.samples[i][0] for i in some]
         for state in sorted(times, reverse=bool(number % 2)):
             limit(group, True)
-            for path in paths:
-                evicted = state == "real" and random.random() >= hit
-                (evict if evicted else read)(path)
+            gone = {path for path in paths if state == "real" and random.random() >= hit}
+            for path in gone:
+                evict(path)
+            bring([path for path in paths if path not in gone])
             limit(group, False)
             times[state].append(measured(
                 training, itertools.cycle(stored) if state == "synthetic" else
