@@ -17,7 +17,6 @@
  * they are open in short spells alone, whose samples stand for all.
  */
 #include "profiler/host/counters.h"
-#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/host/metric.h"
@@ -27,10 +26,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-	OPENED_A_POLL = 64, /* each costs about 50 us */
-	SPELL_NS = 30000000 /* between two polls of a spell */
-};
+enum { OPENED_A_POLL = 64 }; /* each costs about 50 us */
 
 #define REST_NS 1.5e9 /* between two spells, on average */
 #define GOLDEN  .6180339887498949
@@ -267,13 +263,11 @@ static uint64_t counters_pause(struct counters *counters)
 	return (uint64_t)(REST_NS * (.5 + turn - floor(turn)));
 }
 
-void counters_poll(struct counters *counters, const struct trace *trace)
+void counters_poll(struct counters *counters, const struct trace *trace, uint64_t now)
 {
-	uint64_t now = clock_now();
-
 	if (now < counters->due)
 		return;
-	counters->due = now + SPELL_NS;
+	counters->due = now + COUNTERS_SPELL_NS;
 	if (!counters_poll_now(counters, trace))
 		return;
 	counters_rest(counters);

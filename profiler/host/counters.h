@@ -18,6 +18,7 @@
 #define DSA_COUNTERS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct counters;
@@ -25,6 +26,8 @@ struct error;
 struct perf_event_attr;
 struct profile;
 struct trace;
+
+enum { COUNTERS_SPELL_NS = 30000000 }; /* the least that a spell lasts */
 
 struct counters_config {
 	const char *root; /* in front of /proc; NULL: "" */
@@ -52,13 +55,14 @@ void counters_support(const struct counters *counters,
 		      struct counters_support *support);
 
 /*
- * Counts in spells of 30 ms or more, once in 1.5 s or so: opens events for the session's
- * threads, at most 64 a call, reads them twice and closes them again. Call it often (every
- * 10 to 100 ms): it returns at once until a read is due, which takes about 20 us a thread.
+ * Counts in spells of COUNTERS_SPELL_NS or more, once in 1.5 s or so: opens events for the
+ * session's threads, at most 64 a call, reads them twice and closes them again. Call it
+ * often (every 10 to 100 ms) with clock_now(): it returns at once until a read is due, which
+ * takes about 20 us a thread.
  * What happens in paired windows is left out, as the session's own counters are still
  * there. A thread that has ended keeps what was read last.
  */
-void counters_poll(struct counters *counters, const struct trace *trace);
+void counters_poll(struct counters *counters, const struct trace *trace, uint64_t now);
 
 /* Reads at once, and leaves the events on. True: a difference was counted, or none will be
  * while the paired window is on. */

@@ -107,7 +107,7 @@ static void conductor_poll(struct conductor *conductor)
 		return;
 	conductor->polled = now;
 	if (counters != NULL)
-		counters_poll(counters, conductor->jobs[0].trace);
+		counters_poll(counters, conductor->jobs[0].trace, now);
 	conductor_report(conductor);
 }
 

@@ -90,7 +90,7 @@ static void *toucher_run(void *arg)
 			;
 		if (toucher->memory == NULL)
 			return NULL;
-		usleep(1); /* a voluntary switch, for certain */
+		usleep(2000); /* a voluntary switch: a shorter timer may fire before it */
 		touch(toucher->memory);
 	}
 }
@@ -425,16 +425,21 @@ static void a_poll_waits_until_it_is_due(void **state)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
-	struct profile profile;
+	struct profile early, due;
 
 	(void)state;
-	counters_poll(counters, trace);
+	counters_poll(counters, trace, 1);
 	trace_add(&trace->processes[0], TRACE_delivered_samples, 1);
-	counters_poll(counters, trace); /* far too early */
-	profile_init(&profile);
-	assert_int_equal(counters_result(counters, &profile), 0);
-	assert_int_equal(profile.counter_count, 0);
-	profile_free(&profile);
+	counters_poll(counters, trace, COUNTERS_SPELL_NS);
+	profile_init(&early);
+	assert_int_equal(counters_result(counters, &early), 0);
+	assert_int_equal(early.counter_count, 0);
+	counters_poll(counters, trace, COUNTERS_SPELL_NS + 1);
+	profile_init(&due);
+	assert_int_equal(counters_result(counters, &due), 0);
+	assert_true(due.counter_count > 0);
+	profile_free(&early);
+	profile_free(&due);
 	counters_close(counters);
 	munmap(trace, sizeof(*trace));
 }
@@ -443,6 +448,7 @@ static void a_poll_waits_until_it_is_due(void **state)
 static void a_spell_ends_with_every_event_closed(void **state)
 {
 	unsigned before = open_descriptors(), most = 0;
+	uint64_t now = 1;
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
 	struct toucher toucher;
@@ -452,13 +458,13 @@ static void a_spell_ends_with_every_event_closed(void **state)
 	if (!may_open_kernel())
 		skip();
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
-	counters_poll(counters, trace);
+	counters_poll(counters, trace, now);
 	most = open_descriptors();
 	toucher_touch(&toucher);
 	trace_add(&trace->processes[0], TRACE_prepared_samples, PAGES);
 	while (open_descriptors() > before) {
-		usleep(5000);
-		counters_poll(counters, trace);
+		now += COUNTERS_SPELL_NS / 6;
+		counters_poll(counters, trace, now);
 	}
 	assert_true(most > before);
 	toucher_end(&toucher);
