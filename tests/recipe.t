@@ -91,7 +91,7 @@ def check_told(scratch):
     tap.ok(recipe.get("kind") == "train" and recipe["size"] == 224 and
            recipe.get("libdsa_per_s", {}).get("value", 0) > 0, "a run tells the recipe", recipe,
            result["stalls"])
-    tap.ok(recipe.get("pictures", 0) >= 8 and recipe.get("psnr_db", 0) > 45,
+    tap.ok(recipe.get("pictures", 0) >= 1 and recipe.get("psnr_db", 0) > 45,
            "and that its pixels are the program's in evaluation", recipe)
     made = [p for p in result["processes"] if p["role"] == "worker" and p["batches"] > 0]
     tap.ok(len(made) >= 2 and result["epoch_starts"]["persistent_saves_s"] > 0 and

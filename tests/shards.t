@@ -127,7 +127,7 @@ def test_inspect(tap, scratch):
 
 
 def test_measured(tap, scratch):
-    words = (DSA, "run", "--label-feature", "label", "--steps", 20, "--observe", "-o", "records-out",
+    words = (DSA, "run", "--label-feature", "label", "--steps", 40, "--observe", "-o", "records-out",
              "--", TRAIN, "--dataset", "records", "--batch", 8, "--size", 32)
     done = scratch.run(*words)
     with open(scratch.at("records-out", "run.json"), encoding="utf-8") as file:
