@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -74,13 +75,14 @@ static void without_dsa_the_program_goes_on_and_no_window_is_begun(void **state)
 static void a_session_of_another_version_is_refused_by_name(void **state)
 {
 	const struct dsa_config config = {.dataset = "synthetic:8"};
-	char why[DSA_WHY];
+	char why[DSA_WHY], own[32];
 
 	(void)state;
+	snprintf(own, sizeof(own), "this is version %d", TRACE_VERSION);
 	driven.trace->version = 999;
 	assert_true(dsa_open(&config, &driven.loader, why) < 0);
 	assert_non_null(strstr(why, "version 999"));
-	assert_non_null(strstr(why, "this is version 14"));
+	assert_non_null(strstr(why, own));
 	driven.loader = NULL;
 }
 
