@@ -103,7 +103,7 @@ def unequal(scratch):
     """Steps of three lengths; the commands are different."""
     images = scratch.images()
     jobs = [shlex.join(trainer(images, batch=batch)) for batch in (4, 8, 24)]
-    done = scratch.run(*words(*(f"--job={job}" for job in jobs)))
+    done = scratch.run(*words(*(f"--job={job}" for job in jobs), budget="8s"))
     results = [result_of(scratch)] + [result_of(scratch, f"job-{i}") for i in (1, 2)]
     tap.ok(done.returncode == 0 and [r["configuration"]["batch"] for r in results] == [4, 8, 24],
            "--job: different programs at once", done.stdout, done.stderr)

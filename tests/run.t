@@ -70,7 +70,7 @@ def used_kinds(result):
 
 def shares(scratch):
     every = {"real", "cached", "synthetic", "loaded", "prep", "fetch"}
-    done = scratch.run("script", "-qec", shlex.join(words(budget="10s")),
+    done = scratch.run("script", "-qec", shlex.join(words(budget="14s")),
                        "/dev/null")  # a terminal, and time for the curves
     result = result_of(scratch)
     total = sum(result["stalls"][name]["share"] for name in ("compute", "prep", "fetch"))
@@ -94,7 +94,7 @@ def shares(scratch):
            result["run"]["directory"] == scratch.path, "what it ran under and where is told",
            result["run"])
     again = scratch.run(*shlex.split(result["run"]["repeat"].replace("dsa", DSA, 1)
-                                         .replace("--budget 10s", "--budget " + BUDGET)))
+                                         .replace("--budget 14s", "--budget " + BUDGET)))
     tap.ok(again.returncode == 0, "the command to repeat it works", result["run"]["repeat"])
 
 
