@@ -65,7 +65,7 @@ def check_run(scratch, folder):
     """Four jobs, each with a loader of its own, then all with one."""
     for more in (["--observe", "--steps", "20"], ["--share", "--max-requests", 100000]):
         with Bucket(scratch, folder, latency="60ms") as server:
-            done = scratch.run(DSA, "run", "-q", "-o", "out", "--jobs", JOBS, "--budget", "2s",
+            done = scratch.run(DSA, "run", "-q", "-o", "out", "--jobs", JOBS, "--budget", "4s",
                                "--workers", 1, *more, "--", TRAIN, "--dataset", "s3://bucket",
                                "--size", "32", "--batch", "8", "--emulate-gpu", "400", "--seed",
                                "{job}")

@@ -29,12 +29,8 @@ struct net_curl {
 	struct transfer transfers[];
 };
 
-static void net_curl_close(void *state)
+static void net_curl_cancel_all(struct net_curl *net)
 {
-	struct net_curl *net = state;
-
-	if (!net_enter())
-		return;
 	for (unsigned i = 0; i < net->most; i++) {
 		struct transfer *transfer = &net->transfers[i];
 		struct net_get *get = transfer->get;
@@ -49,10 +45,20 @@ static void net_curl_close(void *state)
 		if (transfer->easy != NULL)
 			transfer_fini(transfer);
 	}
-	if (net->multi != NULL)
-		curl_multi_cleanup(net->multi);
+}
+
+/* What libcurl holds goes with a process that ends. */
+static void net_curl_close(void *state)
+{
+	struct net_curl *net = state;
+
+	if (net_enter()) {
+		net_curl_cancel_all(net);
+		if (net->multi != NULL)
+			curl_multi_cleanup(net->multi);
+		net_leave();
+	}
 	free(net);
-	net_leave();
 }
 
 static void *net_curl_open(const struct net_config *config, struct error *err)
