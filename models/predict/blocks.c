@@ -144,8 +144,8 @@ static int blocks_epoch(const struct simulation_load *load,
 int blocks_rate(const struct sim_setup *setup, const struct profile_change *change,
 		bool cached, struct simulation_outcome *outcome, struct error *err)
 {
-	struct block_fetch blocks;
-	struct block_epoch epoch;
+	struct block_fetch blocks = {0};
+	struct block_epoch epoch = {0};
 	double load_s;
 	int result = blocks_epoch(&setup->load, change, outcome, &blocks, &epoch, err);
 
@@ -164,8 +164,8 @@ int blocks_traffic(const struct sim_setup *setup, const struct profile_change *c
 		   struct profile_traffic *traffic, struct error *err)
 {
 	struct simulation_outcome step;
-	struct block_fetch blocks;
-	struct block_epoch epoch;
+	struct block_fetch blocks = {0};
+	struct block_epoch epoch = {0};
 	int result = blocks_epoch(&setup->load, change, &step, &blocks, &epoch, err);
 
 	if (result < 0)
