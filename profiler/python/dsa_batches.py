@@ -156,9 +156,8 @@ def memory_free(root="/"):
 class Pool:
     """Copies in private memory: of the workers' shared memory and descriptors nothing is
     kept. Masters are never given; what the program changed is copied from its master again:
-    a tensor if its version, place or need of a gradient tells so, an array of NumPy if its
-    elements do, of which of long ones some are looked at; anything else each time. Either
-    module may be None."""
+    a tensor if its version, place or need of a gradient tells so, an array of NumPy if its elements do, of which of long
+    ones some are looked at; anything else each time. Either module may be None."""
 
     def __init__(self, torch, numpy=None):
         self.torch = torch

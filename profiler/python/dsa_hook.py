@@ -30,10 +30,7 @@ from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
 TORCH = 1  # enum trace_loader_kind
-# For how long an epoch's workers may finish what they have begun, when dsa has seen enough: so
-# many times as it took before the slowest window, and this at the least; never longer than
-# half of the time that dsa gives a program to end by itself.
-DRAINS, SOON_NS, LATE_NS = 2, 10**9, 5 * 10**9
+SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -259,20 +256,18 @@ class Hook:
         return it._num_workers and not getattr(it, "_persistent_workers", True)
 
     def end_epoch(self):
-        """As it would have ended, once no worker has work, if that is soon for workers as
-        slow as these: what that takes is told."""
+        """As it would have ended, once no worker has work, if that is soon: what that takes
+        is told."""
         it, stream, began = self.loading.it, self.loading.stream, now()
-        until = began + min(max(SOON_NS, DRAINS * self.loading.drained_ns), LATE_NS)
         if it._dataset_kind != MAP or not self.ends_workers(it):
             return
         try:
             stream.shut = True
-            while it._task_info and now() < until:
+            while it._task_info and now() - began < SOON_NS:
                 self.loading.next()
-            if it._task_info:
-                return
             began = now()
-            self.plain(it)
+            if not it._task_info:
+                self.plain(it)
         except StopIteration:
             self.library.epoch_end(now() - began)
         except Exception:  # of the program's: it leaves all the same

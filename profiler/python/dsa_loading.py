@@ -72,7 +72,6 @@ class Loading:
         self.pool = Pool(module.torch)
         self.asked = self.it = self.stream = self.copy = None
         self.source, self.batches = STREAM, []
-        self.drained_ns = 0  # at the most, until no worker had work
 
     def take_over(self, asked, it):
         """The program began an epoch, and asks one iterator: this one loads as it was asked
@@ -97,13 +96,12 @@ class Loading:
         return batch, self.stream.returned()
 
     def drain(self):
-        self.stream.shut, began = True, now()
+        self.stream.shut = True
         self.drop_copy()
         while getattr(self.it, "_task_info", None):
             batch = self.next()
             if self.stream.renews and self.source == STREAM:
                 copied(self.pool.add, *batch)
-        self.drained_ns = max(self.drained_ns, now() - began)
         self.stream.lengths.clear()
         self.stream.shut = False
         self.stream.forced = self.source = None
