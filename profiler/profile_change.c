@@ -43,6 +43,18 @@ static bool change_same_speeds(const double *a, const double *b)
 	return true;
 }
 
+static bool change_same_storage(const struct profile_change *a,
+				const struct profile_change *b)
+{
+	return change_same_number(a->storage_bandwidth, b->storage_bandwidth) &&
+	       change_same_number(a->storage_latency_s, b->storage_latency_s) &&
+	       change_same_number(a->bucket_latency_s, b->bucket_latency_s) &&
+	       change_same_number(a->bucket_per_s, b->bucket_per_s) &&
+	       a->block_fetch == b->block_fetch &&
+	       a->block_threshold == b->block_threshold &&
+	       a->block_capacity == b->block_capacity;
+}
+
 bool profile_change_equal(const struct profile_change *a,
 			  const struct profile_change *b)
 {
@@ -51,18 +63,11 @@ bool profile_change_equal(const struct profile_change *a,
 	       change_same_number(a->cache_share, b->cache_share) &&
 	       profile_word_equal(&a->cache_policy, &b->cache_policy) &&
 	       change_same_number(a->gpu_speed, b->gpu_speed) &&
-	       change_same_number(a->storage_bandwidth, b->storage_bandwidth) &&
-	       change_same_number(a->storage_latency_s, b->storage_latency_s) &&
-	       change_same_number(a->bucket_latency_s, b->bucket_latency_s) &&
-	       change_same_number(a->bucket_per_s, b->bucket_per_s) &&
-	       a->block_fetch == b->block_fetch &&
-	       a->block_threshold == b->block_threshold &&
-	       a->block_capacity == b->block_capacity &&
-	       a->fetch_depth == b->fetch_depth && a->jobs == b->jobs &&
-	       change_same_speeds(a->job_speed, b->job_speed) && a->share == b->share &&
-	       a->resize == b->resize && profile_word_equal(&a->type, &b->type) &&
-	       a->decoded == b->decoded && a->libdsa == b->libdsa &&
-	       change_same_text(a->without, b->without);
+	       change_same_storage(a, b) && a->fetch_depth == b->fetch_depth &&
+	       a->jobs == b->jobs && change_same_speeds(a->job_speed, b->job_speed) &&
+	       a->share == b->share && a->resize == b->resize &&
+	       profile_word_equal(&a->type, &b->type) && a->decoded == b->decoded &&
+	       a->libdsa == b->libdsa && change_same_text(a->without, b->without);
 }
 
 unsigned profile_change_workers(const struct profile *profile,
