@@ -9,7 +9,6 @@
 #include <math.h>
 
 enum {
-	KEYS = 1000,            /* that one request lists */
 	SAMPLES_MOST = 1 << 24, /* of a data set */
 	STEPS = 4096,           /* samples simulated to know a step */
 	EPOCHS = 2              /* the last is what comes of it */
@@ -101,7 +100,7 @@ static void blocks_describe(const struct simulation_load *load,
 			    struct block_fetch *blocks)
 {
 	unsigned capacity = change->block_capacity;
-	double listing_s = ceil(load->dataset / (double)KEYS) * load->answer_s;
+	double listing_s = ceil(load->dataset / (double)MODEL_LISTED) * load->answer_s;
 
 	*blocks = (struct block_fetch){
 		.total = load->dataset,
@@ -172,7 +171,7 @@ int blocks_traffic(const struct sim_setup *setup, const struct profile_change *c
 		return result;
 	*traffic = (struct profile_traffic){
 		.reads = (double)epoch.gets,
-		.listing = epoch.fetches * ceil(blocks.total / (double)KEYS),
+		.listing = epoch.fetches * ceil(blocks.total / (double)MODEL_LISTED),
 		.out_bytes =
 			(double)epoch.gets * blocks_bytes(&setup->load) * setup->stored,
 	};

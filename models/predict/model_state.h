@@ -42,6 +42,8 @@ int predict_write_why(const struct model *model, const struct profile_change *ch
 		      const struct simulation_outcome *real,
 		      struct profile_prediction *out);
 
+enum { MODEL_LISTED = 1000 }; /* keys that a bucket lists by a request */
+
 /*
  * blocks.c: the samples of a bucket, if a loader fetched them in blocks, as DELI does:
  * models/cache/block_fetch.h, of what the run measured.

@@ -9,8 +9,6 @@
 
 #include <errno.h>
 
-enum { LISTED = 1000 }; /* keys, by a request */
-
 #define STALL 0.01 /* below that it is none */
 #define FULL  1.01 /* the cores have nothing left when prep has all it wants */
 #define CLOSE 0.02 /* bounds so close together are a value */
@@ -315,7 +313,7 @@ static double predict_listing(const struct profile *profile)
 
 	return requests->listing != UNKNOWN && isnan(requests->listing_age_s)
 		       ? (double)requests->listing
-		       : ceil((double)profile->dataset_samples / LISTED);
+		       : ceil((double)profile->dataset_samples / MODEL_LISTED);
 }
 
 static int predict_cost(const struct model *model, const struct profile_change *change,
