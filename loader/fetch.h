@@ -31,8 +31,8 @@ struct fetch_calls {
 	uint32_t opens; /* openat(); GETs that were wanted */
 	uint32_t reads; /* short, empty and failed ones too, interrupted ones not; GETs
 			 * that brought the object */
-	uint64_t
-		bytes; /* that the reads brought, gaps between samples too; of the object */
+	uint64_t bytes; /* that the reads brought, gaps between samples too; of the
+			 * object */
 	uint32_t retries; /* GETs after the first one */
 	uint32_t hedges; /* GETs beside one that was late; their retries are in there */
 };

@@ -26,24 +26,25 @@
  *			in it, or "name-{000..127}.tar"; ustar, pax and GNU, not
  *			compressed. Samples are members key.jpg, with prep "audio" key.wav
  *			and the others above, with key.cls, key.json or key.txt beside
- *			them, in the order of shards and members: the key ends at the first dot of the last part of a name. Labels are
- *			as in a list; of JSON it is a number or string, or the member
- *			label, cls or class. If no sample has one, classes are the
- *			folders in the shards below those that all names have. What
- *			lies beside samples, and links, are ignored and counted.
+ *			them, in the order of shards and members: the key ends at the
+ *			first dot of the last part of a name. Labels are as in a list; of
+ *			JSON it is a number or string, or the member label, cls or class.
+ *			If no sample has one, classes are the folders in the shards below
+ *			those that all names have. What lies beside samples, and links,
+ *			are ignored and counted.
  *	tfrecord	one file *.tfrecord (also .tfrecords, .tfrec), or counted as in
  *			"train-00000-of-00128", a folder of these with neither folders nor
  *			pictures in it, or "train-{00000..00127}-of-00128"; not compressed.
  *			Samples are the records, tf.train.Examples, that have a picture
  *			or recording in the feature image_feature; label_feature has the
- *			label, a number or text, as in a list. Unless they are named, the first record
- *			decides: the picture is image/encoded, image, image_raw,
- *			image_bytes, encoded, jpg or jpeg, the recording audio/encoded, audio,
- *			audio_raw, audio_bytes, encoded, wav or flac, the label image/class/label,
- *			label, class, cls, target or image/class/text, the first that is
- *			there. Without a label all are of one class, ".". Checksums of
- *			lengths are compared when records are indexed, and those of
- *			records each time one is read.
+ *			label, a number or text, as in a list. Unless they are named, the
+ *			first record decides: the picture is image/encoded, image,
+ *			image_raw, image_bytes, encoded, jpg or jpeg, the recording
+ *			audio/encoded, audio, audio_raw, audio_bytes, encoded, wav or
+ *			flac, the label image/class/label, label, class, cls, target or
+ *			image/class/text, the first that is there. Without a label all
+ *			are of one class, ".". Checksums of lengths are compared when
+ *			records are indexed, and those of records each time one is read.
  *	s3://B/PREFIX	a bucket as a directory: classes are the first folders below the
  *			prefix; without one, the whole bucket. It is listed once, and the
  *			listing kept with the ETags of its objects.

@@ -99,7 +99,8 @@ def check_told(scratch):
            "and its workers, what their start costs, and that all was seen",
            result["processes"], result["epoch_starts"], result["unseen"])
     done = scratch.run(DSA, "report", "out", "--format=text")
-    tap.ok("(PSNR " in done.stdout and "dsa.Loader('images'" in re.sub(r"\s+", " ", done.stdout), "and the code to write",
+    told = re.sub(r"\s+", " ", done.stdout)
+    tap.ok("(PSNR " in told and "dsa.Loader('images'" in told, "and the code to write",
            done.stdout)
     done = scratch.run(DSA, "report", "out", "--format=html")
     tap.ok("of the bytes that the loader" in done.stdout and "<td>trainer" in done.stdout,

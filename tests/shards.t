@@ -127,8 +127,8 @@ def test_inspect(tap, scratch):
 
 
 def test_measured(tap, scratch):
-    words = (DSA, "run", "--label-feature", "label", "--steps", 40, "--observe", "-o", "records-out",
-             "--", TRAIN, "--dataset", "records", "--batch", 8, "--size", 32)
+    words = (DSA, "run", "--label-feature", "label", "--steps", 40, "--observe", "-o",
+             "records-out", "--", TRAIN, "--dataset", "records", "--batch", 8, "--size", 32)
     done = scratch.run(*words)
     with open(scratch.at("records-out", "run.json"), encoding="utf-8") as file:
         told = json.load(file)["configuration"].get("features")

@@ -33,9 +33,8 @@ const struct argument changes_arguments[] = {
 	 "The storage is a bucket: what an answer takes, and requests a second, beyond "
 	 "which it refuses them"},
 	{"block-fetch", 0, "f=N[,q=N][,k=N]", VALUES,
-	 "The bucket's samples come as DELI fetches them: f at once, when no more than "
-	 "q "
-	 "are asked for ahead, into a FIFO of k"},
+	 "The bucket's samples come as DELI fetches them: f at once, when no more "
+	 "than q are asked for ahead, into a FIFO of k"},
 	{"fetch-depth", 0, "N", VALUES, "Reads in flight"},
 	{"jobs", 0, "N", VALUES,
 	 "Copies of the job at once; or their accelerators' speeds: 1x+0.5x"},

@@ -359,8 +359,7 @@ struct trace_batch {
 	uint64_t bytes;  /* that these calls brought */
 	uint32_t samples;
 	uint32_t opens;
-	uint32_t
-		epoch; /* that it is of, as the program began them, while it is observed */
+	uint32_t epoch; /* of an observed program's; it counts them from 0 */
 };
 
 /* What a device did in a span. */

@@ -32,9 +32,8 @@ struct net_ending {
 	const struct net_remote *remote;
 	uint64_t began;   /* clock_now() */
 	uint32_t samples; /* that it was to bring; */
-	uint32_t
-		out; /* and those of other requests to the server that have not ended */
-	int result;  /* as loader/net.h has it, and what it says */
+	uint32_t out;     /* and those of others to the server that have not ended */
+	int result;       /* as loader/net.h has it, and what it says */
 	struct error *error;
 	uint32_t lost; /* what net_servers_judge() finds: samples that ended with it */
 };

@@ -102,9 +102,9 @@ static const char *predict_bucket_words(const struct model *model,
 	if (!profile_change_has_bucket(change))
 		return NULL;
 	if (change->block_fetch > 0)
-		return "every answer takes as long; the training process loads one "
-		       "sample "
-		       "after another, and each fetch lists the bucket, as DELI does";
+		return "every answer takes as long; the training process loads "
+		       "one sample after another, and each fetch lists the bucket, "
+		       "as DELI does";
 	return model->inputs.storage.remote ? "every answer takes as long"
 					    : "every answer takes as long, and a "
 					      "request the CPU as much as a "

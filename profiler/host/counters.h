@@ -58,9 +58,8 @@ void counters_support(const struct counters *counters,
  * Counts in spells of COUNTERS_SPELL_NS or more, once in 1.5 s or so: opens events for the
  * session's threads, at most 64 a call, reads them twice and closes them again. Call it
  * often (every 10 to 100 ms) with clock_now(): it returns at once until a read is due, which
- * takes about 20 us a thread.
- * What happens in paired windows is left out, as the session's own counters are still
- * there. A thread that has ended keeps what was read last.
+ * takes about 20 us a thread. What happens in paired windows is left out, as the session's
+ * own counters are still there. A thread that has ended keeps what was read last.
  */
 void counters_poll(struct counters *counters, const struct trace *trace, uint64_t now);
 

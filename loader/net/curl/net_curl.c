@@ -237,7 +237,8 @@ static unsigned net_curl_reap(struct net_curl *net)
 	return count;
 }
 
-/* Lets requests go on. Returns how many have ended or rest now, and when one has rested. */
+/* Lets requests go on. Returns how many have ended or rest now, and when one has rested; 1
+ * while the process ends, when none does. */
 static unsigned net_curl_go_on(struct net_curl *net, uint64_t *next)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
