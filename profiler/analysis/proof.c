@@ -146,6 +146,7 @@ static void proof_turn_window(const struct window *window, enum trace_kind kind,
 			      struct turn_costs *costs, struct turn_sums *sums)
 {
 	double handover_s = turn_costs_handover(costs);
+	double pickup_s = turn_costs_pickup(costs);
 	double io_s = kind == TRACE_REAL ? MEMORY_IO : turn_costs_io(costs);
 	size_t at = 0;
 	int result;
@@ -158,7 +159,7 @@ static void proof_turn_window(const struct window *window, enum trace_kind kind,
 		if (result == 0 && sums == NULL) {
 			turn_records_cost(&records, costs);
 		} else if (result == 0) {
-			turns = turn_records_window(&records, handover_s);
+			turns = turn_records_window(&records, handover_s, pickup_s);
 			turn_proof_add(sums, &turns, io_s);
 		}
 		turn_records_free(&records);

@@ -121,3 +121,8 @@ double turn_costs_handover(const struct turn_costs *costs)
 		return costs->ready_s / (double)costs->ready;
 	return costs->all > 0 ? costs->all_s / (double)costs->all : NAN;
 }
+
+double turn_costs_pickup(const struct turn_costs *costs)
+{
+	return costs->pickups > 0 ? costs->pickup_s / (double)costs->pickups : 0;
+}

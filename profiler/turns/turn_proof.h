@@ -68,6 +68,8 @@ struct turn_costs {
 	double io_s, bytes;
 	double all_s, ready_s; /* of batches: from when they were made and asked for */
 	size_t all, ready; /* and of those that were made when they were asked for */
+	double pickup_s;   /* of batches: from when a worker could begin them */
+	size_t pickups;
 };
 
 void turn_costs_read(struct turn_costs *costs, const struct turn_batch *batch);
@@ -81,5 +83,8 @@ double turn_costs_io(const struct turn_costs *costs);
  * of those that lay ready or, where nearly none did, of all; NAN: there are none.
  */
 double turn_costs_handover(const struct turn_costs *costs);
+
+/* How long a worker takes to begin a batch that it could make; 0: unknown. */
+double turn_costs_pickup(const struct turn_costs *costs);
 
 #endif

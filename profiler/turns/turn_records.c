@@ -237,6 +237,26 @@ void turn_records_free(struct turn_records *records)
 	*records = (struct turn_records){0};
 }
 
+/* How long its worker took to begin the batch that was given out when batch `at` was
+ * delivered. In any order it is not known which. */
+static void turn_records_pickup(const struct turn_records *records, size_t at,
+				double given_s, struct turn_costs *costs)
+{
+	const struct trace_loader *loader = &records->window->trace->loader;
+	size_t next = at + (size_t)loader->workers * loader->prefetch;
+	const struct turn_made *made = records->made, *last;
+
+	if (loader->any_order || next >= records->batch_count ||
+	    next < loader->workers ||
+	    made[next].worker != made[next - loader->workers].worker)
+		return;
+	last = &made[next - loader->workers];
+	costs->pickup_s +=
+		fmax(0, made[next].begin_s -
+				fmax(given_s, last->begin_s + last->batch.made_s));
+	costs->pickups++;
+}
+
 void turn_records_cost(const struct turn_records *records, struct turn_costs *costs)
 {
 	size_t at = records->settle;
@@ -248,14 +268,16 @@ void turn_records_cost(const struct turn_records *records, struct turn_costs *co
 		struct turn_delivery one =
 			turn_records_delivery(records, &records->records[i], at);
 
-		if (records->records[i].steps == 1)
+		if (records->records[i].steps == 1) {
 			turn_costs_deliver(costs, &one);
+			turn_records_pickup(records, at, one.delivered_s, costs);
+		}
 		at += records->records[i].steps;
 	}
 }
 
 struct turn_window turn_records_window(const struct turn_records *records,
-				       double handover_s)
+				       double handover_s, double pickup_s)
 {
 	const struct window *window = records->window;
 	const struct trace_loader *loader = &window->trace->loader;
@@ -269,7 +291,8 @@ struct turn_window turn_records_window(const struct turn_records *records,
 			   .workers = loader->workers,
 			   .prefetch = loader->prefetch,
 			   .any_order = loader->any_order != 0,
-			   .handover_s = isnan(handover_s) ? 0 : handover_s},
+			   .handover_s = isnan(handover_s) ? 0 : handover_s,
+			   .pickup_s = pickup_s},
 		.settle = records->settle,
 		.wall_s = window->seconds * steps / window->steps,
 		.blocked_s = records->blocked_s,

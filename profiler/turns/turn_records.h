@@ -35,6 +35,6 @@ void turn_records_cost(const struct turn_records *records, struct turn_costs *co
 
 /* As the proof wants them, as long as the records are there. */
 struct turn_window turn_records_window(const struct turn_records *records,
-				       double handover_s);
+				       double handover_s, double pickup_s);
 
 #endif

@@ -59,7 +59,8 @@ static void turn_replay_give(struct turn_state *state, double now)
 	unsigned which = turn_replay_next_worker(state);
 	struct turn_worker *worker = &state->workers[which];
 
-	worker->free_at = fmax(worker->free_at, now) + turn_replay_cost(state, number);
+	worker->free_at = fmax(worker->free_at, now) + state->replay->pickup_s +
+			  turn_replay_cost(state, number);
 	worker->under_way++;
 	state->given[number] = (struct turn_given){worker->free_at, which, false};
 }

@@ -39,6 +39,8 @@ struct turn_replay {
 	bool any_order; /* whichever is ready first; a new one goes to the next worker
 			 * in turn that has less than `prefetch` (in_order=False) */
 	double handover_s; /* of a batch that lies ready, in the trainer */
+	double pickup_s; /* from when a worker is free and has a batch to make until it
+			  * begins */
 };
 
 /*

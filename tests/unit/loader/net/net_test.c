@@ -218,7 +218,7 @@ static void the_deadline_ends_it(void **state)
 	(void)state;
 	asked_open(&asked, "--faults=internal:100%");
 	get = object(&asked, 10);
-	get.deadline = clock_now() + 1000 * MS;
+	get.deadline = clock_now() + 3000 * MS;
 	assert_int_equal(net_call(asked.net, &get, &err), -ETIMEDOUT);
 	assert_true(get.retries > 0);
 	assert_non_null(strstr(err.message, "500"));

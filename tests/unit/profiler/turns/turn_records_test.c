@@ -143,7 +143,7 @@ static void a_window_is_read_in_the_order_of_turns(void **state)
 	close_to(records.compute_s[0], 10e-3, 1e-9);
 	close_to(records.compute_s[records.steps - 1], 10e-3, 1e-9);
 	close_to(records.batches[3].io_s, 30e-3, 1e-9);
-	replayed = turn_records_window(&records, 1e-3);
+	replayed = turn_records_window(&records, 1e-3, 0);
 	close_to(turn_replay_wait(&replayed.replay, NAN, replayed.settle),
 		 STEPS * 20e-3, 1e-6);
 	turn_records_free(&records);
@@ -176,7 +176,7 @@ static void steps_without_batches_are_left_out(void **state)
 	(void)state;
 	trace->windows[2].batch_records = SETTLE + STEPS / 2;
 	assert_int_equal(records_of(&window, &records), 0);
-	half = turn_records_window(&records, 1e-3);
+	half = turn_records_window(&records, 1e-3, 0);
 	assert_int_equal(half.replay.steps, SETTLE + STEPS / 2);
 	close_to(half.wall_s, .5 * STEPS * 30e-3, 1e-6);
 	close_to(half.blocked_s, .5 * STEPS * 20e-3, 1e-6);
@@ -241,9 +241,9 @@ static void each_epoch_that_is_observed_begins_anew(void **state)
 		assert_int_equal(turn_records_next(&window, &at, &records), 0);
 		assert_int_equal(records.settle, settled[i]);
 		assert_int_equal(records.steps, settled[i] + steps[i]);
-		close_to(turn_records_window(&records, 0).blocked_s,
+		close_to(turn_records_window(&records, 0, 0).blocked_s,
 			 (double)steps[i] * 20e-3, 1e-6);
-		close_to(turn_records_window(&records, 0).wall_s,
+		close_to(turn_records_window(&records, 0, 0).wall_s,
 			 (double)steps[i] * 30e-3, 1e-6);
 		turn_records_free(&records);
 	}
@@ -265,6 +265,33 @@ static void it_costs_what_cached_windows_show(void **state)
 	close_to(turn_costs_io(&costs), 1e-6, 1e-12);
 	assert_int_equal(costs.all, STEPS);
 	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+	close_to(turn_costs_pickup(&costs), 0, 1e-8);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+/* Workers that have batches to make, but begin each 2 ms after the last. */
+static void what_workers_idle_between_batches_is_replayed(void **state)
+{
+	struct trace *trace = run_of(1, -2);
+	struct window window = measured(trace, 2);
+	struct turn_costs costs = {0};
+	struct turn_records records;
+	struct turn_window turns;
+
+	(void)state;
+	assert_int_equal(records_of(&window, &records), 0);
+	turn_records_cost(&records, &costs);
+	close_to(turn_costs_pickup(&costs), 2e-3, 1e-8);
+	turns = turn_records_window(&records, 1e-3, turn_costs_pickup(&costs));
+	close_to(turn_replay_wait(&turns.replay, NAN, turns.settle), STEPS * 20e-3,
+		 1e-6);
+	turn_records_free(&records);
+	trace->loader.any_order = 1; /* which worker had which is not known */
+	costs = (struct turn_costs){0};
+	assert_int_equal(records_of(&window, &records), 0);
+	turn_records_cost(&records, &costs);
+	assert_int_equal(costs.pickups, 0);
 	turn_records_free(&records);
 	session_free(trace);
 }
@@ -380,6 +407,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(steps_without_batches_are_left_out),
 		cmocka_unit_test(each_epoch_that_is_observed_begins_anew),
 		cmocka_unit_test(it_costs_what_cached_windows_show),
+		cmocka_unit_test(what_workers_idle_between_batches_is_replayed),
 		cmocka_unit_test(windows_without_records_have_none),
 		cmocka_unit_test(an_analysis_has_the_second_proof),
 		cmocka_unit_test(a_replay_that_is_off_is_not_shown),

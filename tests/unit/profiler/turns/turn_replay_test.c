@@ -47,7 +47,7 @@ static double wait_of_step(const struct turn_replay *replay, size_t step)
 static void a_step_lasts_as_long_as_the_slower_of_trainer_and_workers(void **state)
 {
 	static const double made_s[] = {1 * MS, 9 * MS, 20 * MS, 43 * MS};
-	const double step_s = 10 * MS, handover_s = 2 * MS;
+	const double step_s = 10 * MS, handover_s = 2 * MS, pickup_s = .5 * MS;
 
 	(void)state;
 	for (unsigned w = 1; w <= 4; w++)
@@ -57,11 +57,13 @@ static void a_step_lasts_as_long_as_the_slower_of_trainer_and_workers(void **sta
 					even(made_s[i], 0, step_s, w);
 				/* With one batch a worker has none to go on with until
 				 * the last is handed over. */
-				double round = made_s[i] + (p == 1 ? handover_s : 0);
+				double round = pickup_s + made_s[i] +
+					       (p == 1 ? handover_s : 0);
 				double step = fmax(step_s + handover_s, round / w);
 
 				replay.prefetch = p;
 				replay.handover_s = handover_s;
+				replay.pickup_s = pickup_s;
 				close_to(turn_replay_wait(&replay, NAN, 12),
 					 (STEPS - 12) * (step - step_s), NEAR);
 			}
