@@ -47,12 +47,12 @@ int model_rate(const struct model *model, const struct profile_change *change,
 		setup.load.copy_s = 0;
 	if (change->block_fetch > 0 && !setup.load.no_prep)
 		return blocks_rate(&setup, change, stage == STAGE_PREP, outcome, err);
-	if (!setup.load.no_prep) {
+	if (!setup.load.no_prep && !change->libdsa) {
+		/* They are those of the program's own loader. */
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
-		if (!change->libdsa)
-			sim_setup_hand_over(
-				&setup, model->inputs.handover_s * setup.load.batch /
-						(double)model->profile->batch);
+		sim_setup_hand_over(&setup, model->inputs.handover_s *
+						    setup.load.batch /
+						    (double)model->profile->batch);
 	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
