@@ -196,7 +196,7 @@ def check_observed(scratch):
     tap.ok(done.returncode == 0 and per_s < 1e3 / 5, "observed: reads take that long",
            per_s, *said(done))
     tap.ok(result["stalls"].get("fetch", {}).get("share", 0) > .7, "and are fetch",
-           result["stalls"], result["windows"], *said(done))
+           result["stalls"], result.get("split"), result["windows"], *said(done))
 
 
 def check_separate(scratch):

@@ -6,6 +6,7 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -487,7 +488,7 @@ static void a_damaged_session_is_read_within_its_bounds(void **state)
 	struct profile profile;
 
 	(void)state;
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < TRIALS_OF(200); i++) {
 		unsigned char *bytes = (unsigned char *)trace->windows;
 
 		for (int j = 0; j < 40; j++)

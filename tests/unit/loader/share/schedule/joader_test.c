@@ -2,6 +2,7 @@
 #include "loader/base/random.h"
 #include "loader/share/schedule/joader.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <math.h>
@@ -176,7 +177,7 @@ static void epochs_stay_whole_whoever_comes_and_leaves(void **state)
  * them: chi-square over places and samples, which has (n - 1)^2 degrees of freedom. */
 static void check_uniform(const uint32_t *n)
 {
-	enum { COUNT = 20, TRIALS = 6000 };
+	enum { COUNT = 20, TRIALS = TRIALS_OF(6000) };
 	static uint32_t hits[2][COUNT][COUNT];
 	uint64_t sets[COUNT] = {0}, slots;
 
