@@ -33,7 +33,7 @@ static double real_ms(const struct kind *kind)
 
 static uint64_t ns(double ms)
 {
-	return (uint64_t)(ms * 1e6);
+	return (uint64_t)(int64_t)(ms * 1e6); /* may be less than none */
 }
 
 static void add_batch(struct trace *trace, unsigned window, unsigned number,
