@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CONVERT_SHARD 32e6 /* bytes of a shard, where nothing else is asked for */
+
 static atomic_bool convert_stop;
 
 static void convert_ask_to_stop(int signal)
@@ -74,6 +76,13 @@ static void convert_set_folder(struct argp_state *state, void *asked, const char
 		config->to = path;
 }
 
+/* What only --format asks for. */
+static bool convert_repacks(const struct repack_config *repack)
+{
+	return repack->prep != NULL || repack->image_feature != NULL ||
+	       repack->label_feature != NULL || repack->shard_size > 0;
+}
+
 static void convert_check(struct argp_state *state, void *asked)
 {
 	const struct convert_command *command = asked;
@@ -85,6 +94,9 @@ static void convert_check(struct argp_state *state, void *asked)
 	else if (!command->given && command->config.resize == 0)
 		argument_error(state, "what is to be done? (--resize, such as 256, or "
 				      "--format)");
+	else if (!command->given && convert_repacks(&command->repack))
+		argument_error(state, "--prep, --image-feature, --label-feature and "
+				      "--shard-size go with --format");
 }
 
 #define TEXT(member)         ARGUMENT(convert_command, TEXT, member)
@@ -216,13 +228,14 @@ static int convert_main(const struct command *self, int argc, char **argv)
 	struct convert_command asked = {.config = {.threads = dataset_threads(),
 						   .stop = &convert_stop,
 						   .progress = progress_show_of},
-					.repack = {.shard_size = 32e6},
 					.quality = CONVERT_QUALITY};
 	struct convert_result result;
 	struct error err = {0};
 	int status;
 
 	argument_read(self, argc, argv, &asked);
+	if (asked.repack.shard_size == 0)
+		asked.repack.shard_size = CONVERT_SHARD;
 	asked.config.quality = (int)asked.quality;
 	asked.config.arg = &asked.progress;
 	signals_take(SIGINT, convert_ask_to_stop, 0);

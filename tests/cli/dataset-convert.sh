@@ -64,6 +64,7 @@ dsa dataset convert --resize 64 set 2>&1 | head -1
 dsa dataset convert --resize 0 set other 2>&1 | head -1
 dsa dataset convert --resize 64 --format tar set other 2>&1 | head -1
 dsa dataset convert --format zip set other 2>&1 | head -1
+dsa dataset convert --resize 64 --shard-size 1M set other 2>&1 | head -1
 dsa dataset convert --resize 64 nowhere other || echo "status $?"
 dsa dataset convert --resize 64 synthetic other || echo "status $?"
 [ -e other ] || echo "nothing is left"
