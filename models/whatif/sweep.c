@@ -167,6 +167,18 @@ static bool read_latency(const char *text, struct sweep_value *value)
 	       (number_time(text, &value->number) && value->number <= LATENCY_MOST);
 }
 
+/* What stands before the next comma; false: it is longer than a number is. */
+static bool sweep_word(const char *text, char *word, size_t room)
+{
+	size_t length = strcspn(text, ",");
+
+	if (length >= room)
+		return false;
+	memcpy(word, text, length);
+	word[length] = '\0';
+	return true;
+}
+
 /* "latency=30ms,rate=3500": the rate may be left out. */
 static bool read_bucket(const char *text, struct sweep_value *value)
 {
@@ -177,10 +189,10 @@ static bool read_bucket(const char *text, struct sweep_value *value)
 	if (strncmp(text, latency, strlen(latency)) != 0)
 		return false;
 	text += strlen(latency);
-	snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ","), text);
-	if (!number_time(word, &value->number) || value->number > LATENCY_MOST)
+	if (!sweep_word(text, word, sizeof(word)) ||
+	    !number_time(word, &value->number) || value->number > LATENCY_MOST)
 		return false;
-	text += strcspn(text, ",");
+	text += strlen(word);
 	if (*text == '\0')
 		return true;
 	text++;
@@ -195,7 +207,6 @@ static bool sweep_read_blocks(const char *text, struct sweep_value *value)
 	static const char names[] = "fqk";
 
 	for (int i = 0; names[i] != '\0'; i++) {
-		size_t length = strcspn(text, ",");
 		char word[32];
 
 		if (text[0] != names[i] || text[1] != '=') {
@@ -203,11 +214,13 @@ static bool sweep_read_blocks(const char *text, struct sweep_value *value)
 				return false;
 			continue;
 		}
-		snprintf(word, sizeof(word), "%.*s", (int)length - 2, text + 2);
-		if (!number_whole(word, BLOCK_MOST, &value->block[i]) ||
+		text += 2;
+		if (!sweep_word(text, word, sizeof(word)) ||
+		    !number_whole(word, BLOCK_MOST, &value->block[i]) ||
 		    (names[i] != 'q' && value->block[i] == 0))
 			return false;
-		text += length + (text[length] == ',');
+		text += strlen(word);
+		text += *text == ',';
 	}
 	return *text == '\0';
 }

@@ -119,6 +119,7 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 		"storage-bucket=30ms",
 		"storage-bucket=rate=3500",
 		"storage-bucket=latency=30ms,rate=0",
+		"storage-bucket=latency=00000000000000000000000000005ms?",
 		"storage-bucket=latency=30ms,rate=x",
 		"storage-bucket=latency=30ms,rate=1,rate=2",
 		"storage-bucket=latency=1ms..latency=2ms",
