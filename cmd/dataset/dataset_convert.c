@@ -7,7 +7,6 @@
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/name.h"
-#include "loader/base/number.h"
 #include "profiler/dataset/archive/shard_form.h"
 #include "profiler/dataset/convert.h"
 #include "profiler/dataset/repack.h"
@@ -18,8 +17,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CONVERT_SHARD 32e6 /* bytes of a shard, where nothing else is asked for */
 
 static atomic_bool convert_stop;
 
@@ -52,16 +49,6 @@ static void convert_set_format(struct argp_state *state, void *asked, const char
 	if (command->format == 0 && strcmp(value, "tree") != 0)
 		argument_error(state, "--format is tree, tar or tfrecord, not '%s'",
 			       value);
-}
-
-static void convert_set_shard(struct argp_state *state, void *size, const char *value)
-{
-	uint64_t bytes;
-
-	if (!number_size(value, &bytes) || bytes == 0 || (double)bytes > SHARD_LARGEST)
-		argument_error(state, "--shard-size is 1 to 1G, not '%s'", value);
-	else
-		*(double *)size = (double)bytes;
 }
 
 static void convert_set_folder(struct argp_state *state, void *asked, const char *path)
@@ -114,7 +101,7 @@ static const struct argument arguments[] = {
 	{"label-feature", 0, "NAME", TEXT(repack.label_feature),
 	 "The feature that is the label (default: as the first record has them)"},
 	{"shard-size", 0, "SIZE",
-	 ARGUMENT_BY(convert_command, repack.shard_size, convert_set_shard),
+	 ARGUMENT_BY(convert_command, repack.shard_size, dataset_set_shard),
 	 "Samples in a shard, in bytes (default 32M); each thread holds one"},
 	{"resize", 0, "PIXELS", NUMBER(config.resize, LIMIT_SIDE),
 	 "Make the shorter side of larger pictures PIXELS long"},
@@ -235,7 +222,7 @@ static int convert_main(const struct command *self, int argc, char **argv)
 
 	argument_read(self, argc, argv, &asked);
 	if (asked.repack.shard_size == 0)
-		asked.repack.shard_size = CONVERT_SHARD;
+		asked.repack.shard_size = SHARD_USUAL;
 	asked.config.quality = (int)asked.quality;
 	asked.config.arg = &asked.progress;
 	signals_take(SIGINT, convert_ask_to_stop, 0);

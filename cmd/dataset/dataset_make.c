@@ -39,16 +39,6 @@ static void make_set_size(struct argp_state *state, void *size, const char *valu
 		*(double *)size = (double)bytes;
 }
 
-static void make_set_shard(struct argp_state *state, void *size, const char *value)
-{
-	uint64_t bytes;
-
-	if (!number_size(value, &bytes) || bytes == 0 || (double)bytes > SHARD_LARGEST)
-		argument_error(state, "--shard-size is 1 to 1G, not '%s'", value);
-	else
-		*(double *)size = (double)bytes;
-}
-
 #define TO(kind, member)     ARGUMENT(make, kind, member)
 #define NUMBER(member, most) ARGUMENT_NUMBER(make, member, 1, most)
 
@@ -65,7 +55,8 @@ static const struct argument arguments[] = {
 	 "either kind; or recordings, or tokens, in a folder per class"},
 	{"quality", 0, "N", NUMBER(config.quality, 100),
 	 "Quality of JPEG, 1 to 100 (default 91)"},
-	{"shard-size", 0, "SIZE", ARGUMENT_BY(make, config.shard_size, make_set_shard),
+	{"shard-size", 0, "SIZE",
+	 ARGUMENT_BY(make, config.shard_size, dataset_set_shard),
 	 "Samples in a shard, in bytes (default 32M); each thread holds one"},
 	{"token-bits", 0, "16|32", TO(WORD, wide), "Bits of a token (default 16)"},
 	{"threads", 0, "N", NUMBER(config.threads, 1024),
@@ -123,7 +114,7 @@ static int run_make(const struct command *self, int argc, char **argv)
 {
 	struct make make = {.config = {.count = 1000,
 				       .size_mean = 110e3,
-				       .shard_size = 32e6,
+				       .shard_size = SHARD_USUAL,
 				       .classes = 10,
 				       .quality = 91,
 				       .threads = dataset_threads(),

@@ -7,7 +7,9 @@
 
 enum { SHARD_PATH = 32 }; /* bytes of the longest name of a file, and its end */
 
-#define SHARD_LARGEST 1e9 /* bytes of samples in a shard */
+/* Bytes of samples in a shard. */
+#define SHARD_USUAL   32e6 /* where nothing else is asked for */
+#define SHARD_LARGEST 1e9
 
 struct shard_sample {
 	uint32_t number, label;     /* number: of the sample in the data set */
