@@ -90,17 +90,27 @@ static bool read_speed(const char *text, struct sweep_value *value)
 	       value->number <= SPEED_MOST;
 }
 
+/* What stands before the next `end`; false: it is longer than a number is. */
+static bool sweep_word(const char *text, const char *end, char *word, size_t room)
+{
+	size_t length = strcspn(text, end);
+
+	if (length >= room)
+		return false;
+	memcpy(word, text, length);
+	word[length] = '\0';
+	return true;
+}
+
 /* One of those that "+" joins; *rest goes on behind it, NULL after the last. */
 static bool read_pace(const char **rest, double *pace)
 {
-	size_t length = strcspn(*rest, "+");
 	char word[32];
 
-	if (length >= sizeof(word))
+	if (!sweep_word(*rest, "+", word, sizeof(word)))
 		return false;
-	memcpy(word, *rest, length);
-	word[length] = '\0';
-	*rest = (*rest)[length] == '+' ? *rest + length + 1 : NULL;
+	*rest += strlen(word);
+	*rest = **rest == '+' ? *rest + 1 : NULL;
 	return read_factor(word, pace) && *pace >= PACE_LEAST && *pace <= PACE_MOST;
 }
 
@@ -167,18 +177,6 @@ static bool read_latency(const char *text, struct sweep_value *value)
 	       (number_time(text, &value->number) && value->number <= LATENCY_MOST);
 }
 
-/* What stands before the next comma; false: it is longer than a number is. */
-static bool sweep_word(const char *text, char *word, size_t room)
-{
-	size_t length = strcspn(text, ",");
-
-	if (length >= room)
-		return false;
-	memcpy(word, text, length);
-	word[length] = '\0';
-	return true;
-}
-
 /* "latency=30ms,rate=3500": the rate may be left out. */
 static bool read_bucket(const char *text, struct sweep_value *value)
 {
@@ -189,7 +187,7 @@ static bool read_bucket(const char *text, struct sweep_value *value)
 	if (strncmp(text, latency, strlen(latency)) != 0)
 		return false;
 	text += strlen(latency);
-	if (!sweep_word(text, word, sizeof(word)) ||
+	if (!sweep_word(text, ",", word, sizeof(word)) ||
 	    !number_time(word, &value->number) || value->number > LATENCY_MOST)
 		return false;
 	text += strlen(word);
@@ -215,7 +213,7 @@ static bool sweep_read_blocks(const char *text, struct sweep_value *value)
 			continue;
 		}
 		text += 2;
-		if (!sweep_word(text, word, sizeof(word)) ||
+		if (!sweep_word(text, ",", word, sizeof(word)) ||
 		    !number_whole(word, BLOCK_MOST, &value->block[i]) ||
 		    (names[i] != 'q' && value->block[i] == 0))
 			return false;
