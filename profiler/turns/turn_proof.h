@@ -84,7 +84,7 @@ double turn_costs_io(const struct turn_costs *costs);
  */
 double turn_costs_handover(const struct turn_costs *costs);
 
-/* How long a worker takes to begin a batch that it could make; 0: unknown. */
+/* How long a worker takes to begin a batch that it could make; 0: where none is known. */
 double turn_costs_pickup(const struct turn_costs *costs);
 
 #endif

@@ -238,19 +238,20 @@ void turn_records_free(struct turn_records *records)
 }
 
 /* How long its worker took to begin the batch that was given out when batch `at` was
- * delivered. In any order it is not known which. */
+ * delivered. In any order it is not known which, and without workers there is none. */
 static void turn_records_pickup(const struct turn_records *records, size_t at,
 				double given_s, struct turn_costs *costs)
 {
 	const struct trace_loader *loader = &records->window->trace->loader;
-	size_t next = at + (size_t)loader->workers * loader->prefetch;
+	size_t workers = loader->workers, next = at + workers * loader->prefetch;
 	const struct turn_made *made = records->made, *last;
 
-	if (loader->any_order || next >= records->batch_count ||
-	    next < loader->workers ||
-	    made[next].worker != made[next - loader->workers].worker)
+	if (loader->any_order || workers == 0 || next < workers ||
+	    next >= records->batch_count)
 		return;
-	last = &made[next - loader->workers];
+	last = &made[next - workers];
+	if (last->worker != made[next].worker)
+		return;
 	costs->pickup_s +=
 		fmax(0, made[next].begin_s -
 				fmax(given_s, last->begin_s + last->batch.made_s));
