@@ -306,7 +306,7 @@ $(FAKE_CUPTI): tests/tool/fake_cupti.c $(B)/tests/lib/cupti_buffer.o $(wildcard 
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $(filter %.c %.o,$^)
 
-$(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS)
+$(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS) $(if $(SAN),-DTRIALS_FEW)
 # Our declarations of the driver's calls are compared with its header, where there is one.
 CUDA ?= /usr/local/cuda
 $(B)/tests/unit/loader/gpu/cuda_test.o: private FLAGS += -isystem $(CUDA)/include
