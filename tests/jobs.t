@@ -20,7 +20,7 @@ from house import BUDGET, BUILD, DSA, TRAIN, Scratch, Tap, adopt_orphans, childr
 GPU = 400
 BESIDE = os.path.join(BUILD, "tests/tool/odd_reads.so")
 SOAK = bool(os.environ.get("SOAK"))
-AT_ONCE, AHEAD = (.8, 1.2) if SOAK else (.5, 1.5)
+AHEAD = 1.2 if SOAK else 1.5
 BLOCKS = ("real", "cached", "synthetic")
 CURVES = {"prep", "fetch"}
 tap = Tap()
@@ -48,12 +48,17 @@ def blocks(result, unused=False):
             (window["used"] or unused and window.get("start_s") is not None)]
 
 
-def overlap(a, b):
-    """Share of the time of a's windows that lies in windows of the same kind of b."""
-    both = sum(max(0, min(end, other_end) - max(start, other))
-               for kind, start, end in a for other_kind, other, other_end in b
-               if kind == other_kind)
-    return both / sum(end - start for _, start, end in a)
+def overlaps(a, b):
+    """For each of a's windows, the share of its time in windows of the same kind of b."""
+    return [sum(max(0, min(end, other_end) - max(start, other))
+                for other_kind, other, other_end in b if kind == other_kind) / (end - start)
+            for kind, start, end in a]
+
+
+def met(shares):
+    """Whether most of their time was shared; without SOAK, on a host that may stall, any
+    of each, but for the last, which the run's end cuts."""
+    return sum(shares) > .8 * len(shares) if SOAK else len(shares) > 2 and min(shares[:-1]) > 0
 
 
 def clashes(a, b):
@@ -78,8 +83,8 @@ def copies(scratch):
            both[0]["run"]["command"][-1] == "{job}", "and so does the result", jobs)
     a, b = (blocks(result) for result in both)
     ran = [blocks(result, unused=True) for result in both]
-    shared_time = [overlap(a, ran[1]), overlap(b, ran[0])]
-    tap.ok(min(shared_time) > AT_ONCE, "they are measured at the same time", shared_time)
+    shared_time = [overlaps(a, ran[1]), overlaps(b, ran[0])]
+    tap.ok(all(map(met, shared_time)), "they are measured at the same time", shared_time)
     tap.ok(clashes(a, b) == 0, "and never in windows of different kinds", clashes(a, b))
     kinds = [{window["kind"] for window in result["windows"] if window["used"]}
              for result in both]
@@ -110,8 +115,8 @@ def unequal(scratch):
     tap.ok([job["command"] for job in results[0]["jobs"]] == jobs, "each is told",
            results[0]["jobs"])
     spans = [blocks(result) for result in results]
-    shared_time = [overlap(spans[0], blocks(results[i], unused=True)) for i in (1, 2)]
-    tap.ok(min(shared_time) > .5, "with unequal steps they are measured together",
+    shared_time = [overlaps(spans[0], blocks(results[i], unused=True)) for i in (1, 2)]
+    tap.ok(all(map(met, shared_time)), "with unequal steps they are measured together",
            shared_time)
     tap.ok(sum(clashes(spans[i], spans[j]) for i in range(3) for j in range(i)) == 0,
            "and never in windows of different kinds")
