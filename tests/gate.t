@@ -6,18 +6,22 @@ bench/gate.py knows how near it can be.
 """
 import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 from house import BUILD, DSA, TRAIN, Scratch, Tap
+from s3_server import S3Server
 
 ODD = os.path.join(BUILD, "tests/tool/odd_reads.so")
 EXACT = ("--pairs", "0")
 TIMED = ("--pairs", "6", "--repetition", ".2s")
 FEW = ("--pairs", "2", "--repetition", ".2s")
+GAP = 1024  # bytes, read_gap; what lies between samples whatever the archive
 
 tap = Tap()
 
@@ -195,6 +199,49 @@ def exact(gate):
     tap.ok(result.returncode == 0, "unless the limit allows it", *said(result))
 
 
+def shard(gate, name, apart):
+    """A bucket with the pictures in one archive. More than read_gap lies between each two,
+    but for the first two where they are not apart."""
+    names = sorted(os.path.relpath(os.path.join(top, name), gate.images)
+                   for top, _, files in os.walk(gate.images) for name in files)
+    with tarfile.open(os.path.join(gate.scratch.folder(name), "all.tar"), "w",
+                      format=tarfile.USTAR_FORMAT) as archive:
+        for number, picture in enumerate(names):
+            if number > 1 or apart:
+                for i in range(GAP // tarfile.BLOCKSIZE):
+                    archive.addfile(tarfile.TarInfo(f"{picture}.{i}"))
+            archive.add(os.path.join(gate.images, picture), picture)
+    return gate.scratch.at(name)
+
+
+def requests(gate):
+    """GETs that were wanted are counted exactly, whatever the server made of them."""
+    near, apart = (shard(gate, name, name == "apart") for name in ("near", "apart"))
+    baseline = gate.scratch.at("gets.json")
+    bad = {"faults": "slowdown:1%,truncate:1%,late:1%", "late": "300ms", "seed": 1}
+    for folder, status, gets, faults, name in (
+            (near, 0, 999, {}, "a baseline of a bucket"),
+            (near, 0, 999, bad, "requests made again, and hedged, are not found"),
+            (apart, 1, 1000, {}, "one more GET in 1,000 is found")):
+        kept = gate.scratch.at("gets-kept")
+        more = ["-o", kept] if os.path.exists(baseline) else ["--update"]
+        with S3Server(gate.scratch, folder, **faults) as server:
+            result = gate.run("--baseline", baseline, *EXACT, "--hedge", "--shuffle", "blocks",
+                              "--read-gap", GAP, *more, "--",
+                              *gate.train(images="s3://bucket/", rate="100000"),
+                              AWS_ENDPOINT_URL_S3=server.url)
+            server.stop()
+            met = {row.fault for row in server.log()}
+        with open(os.path.join(kept, "measured.json") if os.path.exists(kept) else baseline,
+                  encoding="utf-8") as file:
+            counted = json.load(file)["counted"]
+        tap.ok(result.returncode == status and
+               (counted["samples"], counted["opens"]) == (1000, gets) and
+               ("GETs per sample grew from 0.999 to 1\n" in result.stdout) == (status == 1) and
+               met >= {"-", *re.findall("[a-z]+", faults.get("faults", ""))},
+               name, *said(result), counted, met)
+
+
 def forms(gate):
     junit, markdown = gate.scratch.at("junit.xml"), gate.scratch.at("gate.md")
     summary, folder = gate.scratch.at("summary.md"), gate.scratch.at("kept")
@@ -297,8 +344,8 @@ def targets(gate):
 def main():
     with Scratch() as scratch:
         gate = Gate(scratch)
-        for case in (baselines, kept, impossible, begins_anew, unconfirmed, exact, forms, timed,
-                     not_the_same, targets):
+        for case in (baselines, kept, impossible, begins_anew, unconfirmed, exact, requests,
+                     forms, timed, not_the_same, targets):
             case(gate)
         tap.ok(os.listdir(scratch.at("tmp")) == [], "nothing is left behind",
                os.listdir(scratch.at("tmp")))
