@@ -13,6 +13,7 @@ processes beside it on two cores, 23 of 24 cases were at most 7.6 points off, an
 than its interval and a point. The second proof replays few steps: the short form judges
 it only where the interval says that the machine was quiet.
 """
+import collections
 import json
 import os
 import re
@@ -28,18 +29,33 @@ OFF, APART = (.02, .03) if SOAK else (.08, .15)  # a share, and the second proof
 QUIET = 1 if SOAK else .05  # half of an interval for which the second proof is judged
 WIDEST = 0 if SOAK else .2  # half an interval that is allowed on top
 KNOWN = .015  # half an interval of the long form
+NEAR = .05  # a prediction
 # Of a run, or of a result that lacks something; the cases behind it run all the same.
 FAILURES = (subprocess.SubprocessError, LookupError, ArithmeticError, OSError, ValueError)
 BUDGET = "150s" if SOAK else "9s"
 SLOWER = 1 if SOAK else 2
 
-# name, samples/s of the accelerator, options of dsa run, in the short form too
-CASES = [
+# What dsa dataset make is told, and the loader: about as many bytes a sample of each.
+PICTURES = ["--count", "2000", "--size-mean", "20K"]
+DATA = {
+    "tree": (PICTURES, ""),
+    "tar": ([*PICTURES, "--format", "tar"], ""),
+    "tfrecord": ([*PICTURES, "--format", "tfrecord"], ""),
+    "audio": ([*PICTURES, "--format", "audio"], "prep=audio,seconds=.3,rate=16000"),
+    "tokens": (["--count", "40", "--size-mean", "1M", "--format", "tokens"],
+               "prep=tokens,length=10000"),
+}
+
+# samples/s of the accelerator; options of dsa run; in the short form too; a change that is
+# predicted, and then tried, in the long form
+Case = collections.namedtuple("Case", "name rate options short kind change",
+                              defaults=("tree", None))
+CASES = [Case(*of) for of in (
     ("compute", 700, "--cache-policy none", True),
     ("prep", 1500, "--prep-delay 3ms --cache-policy none", True),
     ("prep, four workers", 1500, "--prep-delay 5ms --workers 4 --cache-policy none", False),
     ("prep, just", 900, "--prep-delay 2.5ms --cache-policy none", False),
-    ("bandwidth", 1000, "--storage-bandwidth 10M", True),
+    ("bandwidth", 1000, "--storage-bandwidth 10M", False),
     ("bandwidth, just", 700, "--storage-bandwidth 12M", False),
     ("latency", 1000, "--storage-latency 20ms --fetch-depth 8 --cache-policy none", False),
     ("latency and bandwidth", 1200,
@@ -51,7 +67,17 @@ CASES = [
     ("minio", 1100, "--storage-bandwidth 8M --cache 50%", False),
     ("lru", 1100, "--storage-bandwidth 12M --cache 50% --cache-policy lru", False),
     ("minio and prep", 1200, "--storage-bandwidth 6M --cache 40% --prep-delay 2.2ms", False),
-]
+    ("tar", 1000, "--storage-bandwidth 10M", True, "tar"),
+    ("tar, minio", 1100, "--storage-bandwidth 8M --cache 50%", False, "tar", "--cache=75%"),
+    ("tfrecord", 1200,
+     "--storage-latency 10ms --storage-bandwidth 15M --fetch-depth 8 --cache-policy none", False,
+     "tfrecord"),
+    ("audio", 1200,
+     "--prep-delay 2.2ms --storage-bandwidth 12M --cache-policy none", False, "audio"),
+    ("tokens", 1500,
+     "--prep-delay 2ms --storage-latency 25ms --fetch-depth 16 --cache-policy none", False,
+     "tokens", "--cores=1"),
+)]
 
 
 def slowed(options):
@@ -60,17 +86,34 @@ def slowed(options):
     return re.sub(r"([0-9.]+)M", lambda m: f"{float(m[1]) / SLOWER:g}M", options)
 
 
-def run(options, rate, dataset, out, budget):
+def data(scratch, kind):
+    """The path of a data set, which is made when it is first wanted."""
+    path = os.path.join(scratch, kind)
+    if not os.path.exists(path):
+        subprocess.run([os.path.join(BUILD, "dsa"), "dataset", "make", "--seed", "1",
+                        *DATA[kind][0], path],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(["sync"], check=True)
+    return path
+
+
+def loader_of(case):
+    return dict(os.environ, DSA_LOADER=DATA[case.kind][1])
+
+
+def run(case, scratch, budget):
     """Profiles the example on an emulated accelerator; the result."""
+    out = os.path.join(scratch, "out")
     command = [os.path.join(BUILD, "dsa"), "run", "-q", "-o", out, "--budget", budget,
-               "--batch", str(16 // SLOWER), *slowed(options).split(), "--",
-               os.path.join(BUILD, "examples/train"), "--dataset", dataset,
-               "--emulate-gpu", str(rate / SLOWER)]
+               "--batch", str(16 // SLOWER), *slowed(case.options).split(), "--",
+               os.path.join(BUILD, "examples/train"), "--dataset",
+               data(scratch, case.kind), "--emulate-gpu", str(case.rate / SLOWER)]
     if not SOAK:
         command += ["--size", "32"]
-    if "--workers" not in options:
+    if "--workers" not in case.options:
         command[2:2] = ["--workers", "2"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600,
+                   env=loader_of(case))
     with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
         return json.load(file)
 
@@ -161,12 +204,24 @@ def judge(case, result):
     return wrong, covered
 
 
-def separate(out, dataset, budget):
+def predicted(case, scratch):
+    """What is wrong with a what-if of the last run, which is tried."""
+    told = subprocess.run([os.path.join(BUILD, "dsa"), "whatif", os.path.join(scratch, "out"),
+                           case.change, "--verify", "--budget", "30s", "--json"], check=True,
+                          stdout=subprocess.PIPE, timeout=600, env=loader_of(case))
+    one = json.loads(told.stdout)["verifications"][-1]
+    print(f"#   {case.change}: {one['predicted_per_s']['value']:.0f} samples/s,"
+          f" {one['measured_per_s']['value']:.0f} measured, {100 * one['error']:+.1f} %")
+    return ([f"{case.change} is not within {100 * NEAR:.0f} %"] if abs(one["error"]) > NEAR
+            else [])
+
+
+def separate(scratch, budget):
     """Both protocols on the same workload: what is more than 2 points apart."""
     shares = []
     for protocol in ("interleaved", "separate"):
         options = "--prep-delay 2.2ms --storage-bandwidth 12M --protocol " + protocol
-        shares.append(run(options, 1200, dataset, out, budget)["stalls"])
+        shares.append(run(Case("", 1200, options, False), scratch, budget)["stalls"])
     wrong = []
     for name in ("compute", "prep", "fetch"):
         a, b = (share[name]["share"] for share in shares)
@@ -176,9 +231,9 @@ def separate(out, dataset, budget):
     return wrong
 
 
-def overhead(out, dataset, budget):
+def overhead(scratch, budget):
     """What the instrumentation costs on a workload that prep limits."""
-    result = run("--cache-policy none", 50000, dataset, out, budget)
+    result = run(Case("", 50000, "--cache-policy none", False), scratch, budget)
     found = result["overhead"]
     print(f"#   {100 * found['share']:.3f} % of CPU per sample, "
           f"{100 * found['low']:.3f} .. {100 * found['high']:.3f}")
@@ -187,11 +242,10 @@ def overhead(out, dataset, budget):
 
 def main():
     names = sys.argv[1:]
-    cases = [c for c in CASES if c[0] in names or not names and (SOAK or c[3])]
+    cases = [c for c in CASES if c.name in names or not names and (SOAK or c.short)]
     others = [f for f in (separate, overhead) if f.__name__ in names or not names and SOAK]
     print(f"1..{len(cases) + len(others) + SOAK}")
     scratch = tempfile.mkdtemp(dir=os.environ.get("TMPDIR"))
-    out = os.path.join(scratch, "out")
     failed, covered, number = 0, 0, 0
 
     def say(wrong, name):
@@ -204,26 +258,23 @@ def main():
         sys.stdout.flush()
 
     try:
-        dataset = os.path.join(scratch, "pictures")
-        subprocess.run([os.path.join(BUILD, "dsa"), "dataset", "make", "--count", "2000",
-                        "--seed", "1", "--size-mean", "20K", dataset],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        subprocess.run(["sync"], check=True)
-        for name, rate, options, _ in cases:
-            print(f"# {name}: {options}")
+        for case in cases:
+            print(f"# {case.name}: {case.options}")
             try:
-                wrong, right = judge(name, run(options, rate, dataset, out, BUDGET))
+                wrong, right = judge(case.name, run(case, scratch, BUDGET))
+                if SOAK and case.change:
+                    wrong += predicted(case, scratch)
             except FAILURES as error:
                 wrong, right = [repr(error)], 0
             covered += right
-            say(wrong, name)
+            say(wrong, case.name)
         if SOAK:
             few = covered < len(cases) * 3 * 10 / 12
             say([f"{covered} of {3 * len(cases)}"] if few else [], "intervals cover the truth")
         for other in others:
             print(f"# {other.__name__}")
             try:
-                wrong = other(out, dataset, "120s")
+                wrong = other(scratch, "120s")
             except FAILURES as error:
                 wrong = [repr(error)]
             say(wrong, other.__name__)
