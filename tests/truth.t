@@ -76,7 +76,7 @@ CASES = [Case(*of) for of in (
      "--prep-delay 2.2ms --storage-bandwidth 12M --cache-policy none", False, "audio"),
     ("tokens", 1500,
      "--prep-delay 2ms --storage-latency 25ms --fetch-depth 16 --cache-policy none", False,
-     "tokens", "--cores=1"),
+     "tokens", "--cache=25%"),
 )]
 
 
