@@ -77,26 +77,22 @@ static void write_plain(FILE *out, const struct gate_finding *finding, size_t pl
 
 static int by_name(const void *a, const void *b)
 {
-	char left[NAME], right[NAME];
-
-	return strcmp(escape_to(left, sizeof(left),
-				(*(const struct gate_finding *const *)a)->name),
-		      escape_to(right, sizeof(right),
-				(*(const struct gate_finding *const *)b)->name));
+	return strcmp(a, b);
 }
 
 /* 1: two metrics are shown by the same name; 0: none are; -ENOMEM. */
 static int has_twins(const struct gate_finding *const *ranked, size_t count)
 {
-	const struct gate_finding **sorted = calloc(count + 1, sizeof(*sorted));
+	char(*sorted)[NAME] = calloc(count + 1, sizeof(*sorted));
 	int twins = 0;
 
 	if (sorted == NULL)
 		return -ENOMEM;
-	memcpy(sorted, ranked, count * sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		escape_to(sorted[i], sizeof(sorted[i]), ranked[i]->name);
 	qsort(sorted, count, sizeof(*sorted), by_name);
 	for (size_t i = 1; i < count && !twins; i++)
-		twins = by_name(&sorted[i - 1], &sorted[i]) == 0;
+		twins = strcmp(sorted[i - 1], sorted[i]) == 0;
 	free(sorted);
 	return twins;
 }
