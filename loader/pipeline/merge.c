@@ -254,8 +254,63 @@ static void merge_list(struct merge *merge, uint64_t pass, uint32_t sample,
 			.sample = sample, .coming = true, .tag = tag};
 }
 
+/* True if these two lie in one object, the second not far behind the first. */
+static bool merge_near(const struct pipeline *p, uint32_t first, uint32_t second)
+{
+	char paths[2][PATH_MAX];
+	struct source_place a, b;
+
+	source_place(p->parts.source, first, paths[0], &a);
+	source_place(p->parts.source, second, paths[1], &b);
+	return a.part && b.part && a.remote == b.remote && a.dir == b.dir &&
+	       (a.object == NULL) == (b.object == NULL) &&
+	       strcmp(a.object != NULL ? a.object : a.path,
+		      b.object != NULL ? b.object : b.path) == 0 &&
+	       b.offset >= a.offset + a.size &&
+	       b.offset - a.offset - a.size <= p->parts.options->read_gap;
+}
+
+/* Samples from `first` on, in the order in which they lie. */
+struct merge_reach {
+	uint32_t first, end;
+};
+
+/* What could be read with a sample if all of its run were wanted: of two neighbours that
+ * are too far apart none before is near to one behind. */
+static struct merge_reach merge_reach(const struct pipeline *p, uint32_t sample)
+{
+	uint32_t run = p->merge->blocks.run, begin = sample / run * run;
+	uint32_t left = source_count(p->parts.source) - begin;
+	struct merge_reach reach = {sample, sample + 1};
+
+	if (source_size(p->parts.source, sample) == 0)
+		return reach;
+	while (reach.first > begin && sample - reach.first < MERGE_SAMPLES &&
+	       merge_near(p, reach.first - 1, reach.first))
+		reach.first--;
+	while (reach.end - begin < (left < run ? left : run) &&
+	       reach.end - sample < MERGE_SAMPLES &&
+	       merge_near(p, reach.end - 1, reach.end))
+		reach.end++;
+	return reach;
+}
+
+/* An empty one can't be read at all. */
+static bool merge_reaches(const struct pipeline *p, struct merge_reach reach,
+			  uint32_t sample)
+{
+	return sample >= reach.first && sample < reach.end &&
+	       source_size(p->parts.source, sample) > 0;
+}
+
+static bool merge_found_all(const struct merge *merge, struct merge_reach reach)
+{
+	return merge->found == reach.end - reach.first;
+}
+
 /* Those that have places already. */
-static void merge_list_open(const struct pipeline *p, uint64_t pass, uint32_t run)
+static void merge_list_open(const struct pipeline *p, uint64_t pass,
+			    struct merge_reach reach)
 {
 	for (uint32_t i = 0; i < p->open; i++) {
 		const struct batch *batch =
@@ -267,7 +322,7 @@ static void merge_list_open(const struct pipeline *p, uint64_t pass, uint32_t ru
 			const struct place *place = &batch->places[j];
 
 			if (place->state == PLACE_WAITING &&
-			    place->sample / p->merge->blocks.run == run)
+			    merge_reaches(p, reach, place->sample))
 				merge_list(p->merge, pass, place->sample,
 					   merge_tag(p, batch, place));
 		}
@@ -276,7 +331,7 @@ static void merge_list_open(const struct pipeline *p, uint64_t pass, uint32_t ru
 
 /* Those that the plan has in the window of this position, or in one as long. */
 static void merge_list_ahead(struct pipeline *p, uint64_t of_pass, uint32_t position,
-			     uint32_t run)
+			     struct merge_reach reach)
 {
 	struct plan *plan = p->parts.plan;
 	struct plan_pass pass;
@@ -290,30 +345,13 @@ static void merge_list_ahead(struct pipeline *p, uint64_t of_pass, uint32_t posi
 	end = pass.length - position > p->merge->blocks.window
 		      ? position + p->merge->blocks.window
 		      : pass.length;
-	for (; at < end; at++) {
+	for (; at < end && !merge_found_all(p->merge, reach); at++) {
 		uint32_t sample = plan_sample(plan, of_pass, at);
 
-		if (sample / p->merge->blocks.run == run &&
-		    !stream_useless(p, sample) && !cache_has(p->parts.cache, sample))
+		if (merge_reaches(p, reach, sample) && !stream_useless(p, sample) &&
+		    !cache_has(p->parts.cache, sample))
 			merge_list(p->merge, of_pass, sample, NO_PLACE);
 	}
-}
-
-/* True if these two lie in one object, the second not far behind the first, and not more
- * than one read brings from `from` on. */
-static bool merge_adjoins(const struct pipeline *p, uint32_t first, uint32_t second)
-{
-	char paths[2][PATH_MAX];
-	struct source_place a, b;
-
-	source_place(p->parts.source, first, paths[0], &a);
-	source_place(p->parts.source, second, paths[1], &b);
-	return a.part && b.part && a.remote == b.remote && a.dir == b.dir &&
-	       (a.object == NULL) == (b.object == NULL) &&
-	       strcmp(a.object != NULL ? a.object : a.path,
-		      b.object != NULL ? b.object : b.path) == 0 &&
-	       a.size > 0 && b.size > 0 && b.offset >= a.offset + a.size &&
-	       b.offset - a.offset - a.size <= p->parts.options->read_gap;
 }
 
 static uint64_t merge_bytes(const struct pipeline *p, uint32_t first, uint32_t last)
@@ -340,11 +378,10 @@ static struct merge_member *merge_cut(const struct pipeline *p, uint32_t sample,
 			   list);
 	end = first + 1;
 	while (end < p->merge->found &&
-	       merge_adjoins(p, list[end - 1].sample, list[end].sample) &&
+	       merge_near(p, list[end - 1].sample, list[end].sample) &&
 	       merge_bytes(p, list[first].sample, list[end].sample) <= MERGE_BYTES)
 		end++;
-	while (first > 0 &&
-	       merge_adjoins(p, list[first - 1].sample, list[first].sample) &&
+	while (first > 0 && merge_near(p, list[first - 1].sample, list[first].sample) &&
 	       merge_bytes(p, list[first - 1].sample, list[end - 1].sample) <=
 		       MERGE_BYTES)
 		first--;
@@ -417,16 +454,17 @@ void merge_add(struct pipeline *p, struct batch *batch, const struct place *plac
 	       struct fetch_job *job)
 {
 	struct merge *merge = p->merge;
-	uint32_t run;
+	struct merge_reach reach;
 
 	if (merge == NULL || !p->turn.ops->merges || !batch->stream)
 		return;
-	run = place->sample / merge->blocks.run;
+	reach = merge_reach(p, place->sample);
 	merge->found = 0;
 	merge_list(merge, batch->pass, place->sample, job->tag);
-	merge_list_open(p, batch->pass, run);
+	if (!merge_found_all(merge, reach))
+		merge_list_open(p, batch->pass, reach);
 	merge_list_ahead(p, batch->pass,
-			 batch->first + (uint32_t)(place - batch->places), run);
+			 batch->first + (uint32_t)(place - batch->places), reach);
 	merge_begin(p, batch->pass, 2, job);
 }
 
@@ -453,8 +491,7 @@ bool merge_hold(struct pipeline *p, uint32_t sample, struct fetch_job *job)
 		return false;
 	p->merge->found = 0;
 	merge_list(p->merge, p->next.pass, sample, NO_PLACE);
-	merge_list_ahead(p, p->next.pass, p->next.position,
-			 sample / p->merge->blocks.run);
+	merge_list_ahead(p, p->next.pass, p->next.position, merge_reach(p, sample));
 	job->sample = sample;
 	return merge_begin(p, p->next.pass, 1, job);
 }
