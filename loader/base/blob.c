@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 enum {
-	SMALLEST_BITS = 12,
+	SMALLEST_BITS = 8,
 	STEP_BITS = 3, /* 8 sizes from one power of two to the next: 1/8 is wasted */
 	STEPS = 1 << STEP_BITS,
-	OCTAVES = 20,
+	OCTAVES = 24,
 	CLASSES = 1 + OCTAVES * STEPS, /* the first: up to 1 << SMALLEST_BITS */
 };
 

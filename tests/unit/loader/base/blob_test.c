@@ -79,6 +79,17 @@ static void memory_is_used_again(void **state)
 	blob_pool_free(pool);
 }
 
+static void small_ones_take_little(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(1, IDLE);
+	struct blob *blob = blob_pool_take(pool, 100);
+
+	(void)state;
+	assert_true(malloc_usable_size(blob) < 512);
+	blob_put(blob);
+	blob_pool_free(pool);
+}
+
 static void no_more_is_kept_than_allowed(void **state)
 {
 	struct blob_pool *pool = blob_pool_new(1, 150000);
@@ -157,6 +168,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_size_has_room_however_often_it_is_reused),
 		cmocka_unit_test(sizes_at_the_edges_have_room),
 		cmocka_unit_test(memory_is_used_again),
+		cmocka_unit_test(small_ones_take_little),
 		cmocka_unit_test(no_more_is_kept_than_allowed),
 		cmocka_unit_test(a_blob_outlives_its_pool),
 		cmocka_unit_test(threads_may_share_a_pool),
