@@ -53,16 +53,47 @@ static size_t measured_steps(const struct trace_step *records, size_t count,
 /* Fewer than these say nothing of a pipeline. */
 enum { STEPS_ENOUGH = 8 };
 
+static bool proof_counts(const struct window *window, enum trace_kind kind,
+			 bool observed)
+{
+	if (window->kind != kind || window->seconds <= 0)
+		return false;
+	return observed || shares_uses(window);
+}
+
+/* What preparing a byte took in the windows of a kind, s; NAN: no records. */
+static double proof_prep(const struct window *windows, size_t count,
+			 enum trace_kind kind, bool observed)
+{
+	double seconds = 0, bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t records;
+		const struct trace_sample *samples =
+			window_samples(&windows[i], &records);
+
+		if (!proof_counts(&windows[i], kind, observed))
+			continue;
+		for (size_t j = 0; j < records; j++) {
+			seconds += samples[j].prep_ns * 1e-9;
+			bytes += samples[j].bytes;
+		}
+	}
+	return seconds > 0 && bytes > 0 ? seconds / bytes : NAN;
+}
+
 /*
  * Replays the steps that sample records cover, and scales to all. `compute_s` has room
  * for the settling steps and TRACE_STEPS. -1: it can't be told.
  */
-static double replay_into(const struct window *window, size_t settle, double *compute_s)
+static double replay_into(const struct window *window, size_t settle, double prep,
+			  double *compute_s)
 {
 	const struct trace_loader *loader = &window->trace->loader;
 	struct replay replay = {.workers = loader->workers,
 				.slots = loader->slots,
-				.compute_s = compute_s};
+				.compute_s = compute_s,
+				.prep = prep};
 	size_t count, steps, covered;
 	const struct trace_step *records = window_steps(window, &count);
 	double wait;
@@ -84,7 +115,7 @@ static double replay_into(const struct window *window, size_t settle, double *co
 }
 
 /* What the window's steps would have waited without fetch, s; -1: can't be told. */
-static double replay_window(const struct window *window)
+static double replay_window(const struct window *window, double prep)
 {
 	const struct trace_loader *loader = &window->trace->loader;
 	size_t settle = window->raw->settle;
@@ -96,17 +127,9 @@ static double replay_window(const struct window *window)
 	compute_s = malloc((settle + TRACE_STEPS) * sizeof(*compute_s));
 	if (compute_s == NULL)
 		return -1;
-	wait = replay_into(window, settle, compute_s);
+	wait = replay_into(window, settle, prep, compute_s);
 	free(compute_s);
 	return wait;
-}
-
-static bool proof_counts(const struct window *window, enum trace_kind kind,
-			 bool observed)
-{
-	if (window->kind != kind || window->seconds <= 0)
-		return false;
-	return observed || shares_uses(window);
 }
 
 /* Real windows by replay; false when none has records enough. */
@@ -114,13 +137,16 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 		      struct proof *proof)
 {
 	struct sums real = {0};
+	double prep = proof_prep(windows, count, TRACE_CACHED, observed) /
+		      proof_prep(windows, count, TRACE_REAL, observed);
+	bool cached = isfinite(prep);
 
 	for (size_t i = 0; i < count; i++) {
 		double replayed;
 
 		if (!proof_counts(&windows[i], TRACE_REAL, observed))
 			continue;
-		replayed = replay_window(&windows[i]);
+		replayed = replay_window(&windows[i], cached ? prep : 1);
 		if (replayed >= 0)
 			proof_add(&real, &windows[i], replayed);
 	}
@@ -128,10 +154,10 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 		return false;
 	proof->share[STAGE_PREP] = real.replayed / real.wall;
 	proof->share[STAGE_FETCH] = (real.blocked - real.replayed) / real.wall;
-	snprintf(
-		proof->basis, sizeof(proof->basis),
-		"time blocked in dsa_next() in %u real windows, replayed without fetch",
-		real.windows);
+	snprintf(proof->basis, sizeof(proof->basis),
+		 "time blocked in dsa_next() in %u real windows, replayed without "
+		 "fetch%s",
+		 real.windows, cached ? " and with prep as in cached windows" : "");
 	return true;
 }
 

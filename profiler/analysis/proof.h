@@ -2,7 +2,8 @@
  * proof.h - the stalls once more, from other evidence: time blocked in dsa_next().
  *
  * What a real window's steps were blocked is split by replaying its samples with fetch
- * set to zero: the wait that vanishes is fetch, the rest prep. Where sample records are
+ * set to zero and prep as fast as in cached windows, where no reads take cores and caches
+ * from it: the wait that vanishes is fetch, the rest prep. Where sample records are
  * missing, what cached windows were blocked is prep. A program that works while it asks
  * (asynchronous compute) makes this an upper bound.
  *

@@ -24,8 +24,8 @@ static double replay_prepare(const struct replay *replay, uint32_t batch, double
 		unsigned worker;
 		double start = first_free(free_at, replay->workers, &worker);
 
-		free_at[worker] =
-			fmax(start, opened) + replay->samples[*next].prep_ns * 1e-9;
+		free_at[worker] = fmax(start, opened) +
+				  replay->samples[*next].prep_ns * 1e-9 * replay->prep;
 		done = fmax(done, free_at[worker]);
 		++*next;
 	}

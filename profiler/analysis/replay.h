@@ -1,7 +1,8 @@
 /*
  * replay.h - how long a training loop would have waited had fetch taken no time.
  *
- * A discrete replay of the loader's pipeline from what each sample's prep took:
+ * A discrete replay of the loader's pipeline from what each sample's prep took, or would
+ * have taken beside no reads:
  *
  *	samples in stream order -> the first of k workers to be free -> batch, done with
  *	its last sample -> delivered in order -> the step computes -> asks again, slot
@@ -25,6 +26,7 @@ struct replay {
 	size_t steps;
 	unsigned workers; /* 1 .. REPLAY_WORKERS */
 	unsigned slots;   /* batches open at once, the one being computed too; >= 1 */
+	double prep;      /* what prep takes without fetch, of what it took; > 0 */
 };
 
 /*

@@ -24,7 +24,7 @@ static struct replay pipeline(double prep_ms, double compute_ms, unsigned worker
 		};
 	for (unsigned i = 0; i < STEPS; i++)
 		compute[i] = compute_ms * 1e-3;
-	return (struct replay){samples, SAMPLES, compute, STEPS, workers, 4};
+	return (struct replay){samples, SAMPLES, compute, STEPS, workers, 4, 1};
 }
 
 static void close_to(double value, double want)
@@ -51,6 +51,9 @@ static void prep_slower_than_compute_waits_the_difference(void **state)
 	(void)state;
 	/* A batch takes 20 ms, a step computes 10 of them: 10 ms of wait a step. */
 	close_to(replay_wait(&replay, 2), 98 * 10e-3);
+	replay.prep = .8;
+	close_to(replay_wait(&replay, 2), 98 * 6e-3);
+	replay.prep = 1;
 	replay.workers = 4;
 	close_to(replay_wait(&replay, 2), 0);
 }
