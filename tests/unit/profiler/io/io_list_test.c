@@ -52,6 +52,12 @@ static uint64_t resident(void)
 	return there;
 }
 
+/* The kernel may take pages back at any time, and some hosts have it do so. */
+static void still_resident(uint64_t bytes)
+{
+	assert_in_range(resident(), bytes - FILES * SIZE / 100, bytes);
+}
+
 static int evict(double share, uint64_t seed)
 {
 	uint64_t bytes;
@@ -63,12 +69,12 @@ static void a_list_goes_out_and_comes_back(void **state)
 {
 	(void)state;
 	make_list();
-	assert_int_equal(resident(), FILES * SIZE);
+	still_resident(FILES * SIZE);
 	assert_int_equal(evict(1, 0), 0);
 	if (on_storage())
 		assert_int_equal(resident(), 0);
 	assert_int_equal(dsa_io_list_read(1, 0), 0);
-	assert_int_equal(resident(), FILES * SIZE);
+	still_resident(FILES * SIZE);
 	assert_int_equal(io_page_total(io_part_page(), IO_bytes), FILES * SIZE);
 	dsa_io_list_clear();
 	io_part_page()->listing = 1;
@@ -83,18 +89,18 @@ static void a_share_is_drawn_by_seed(void **state)
 	(void)state;
 	make_list();
 	assert_int_equal(evict(0, 1), 0);
-	assert_int_equal(resident(), FILES * SIZE);
+	still_resident(FILES * SIZE);
 	if (!on_storage())
 		skip();
 	assert_int_equal(evict(0.5, 1), 0);
 	half = resident();
 	assert_in_range(half, FILES * SIZE / 3, FILES * SIZE * 2 / 3);
 	assert_int_equal(evict(0.5, 1), 0);
-	assert_int_equal(resident(), half);
+	still_resident(half);
 	assert_int_equal(evict(0.25, 1), 0); /* among these */
-	assert_int_equal(resident(), half);
+	still_resident(half);
 	assert_int_equal(dsa_io_list_read(0.5, 1), 0);
-	assert_int_equal(resident(), FILES * SIZE);
+	still_resident(FILES * SIZE);
 	assert_int_equal(evict(0.5, 1), 0);
 	assert_int_equal(evict(0.5, 2), 0);
 	assert_in_range(resident(), FILES * SIZE / 8, FILES * SIZE * 3 / 8);
