@@ -28,7 +28,9 @@ BUILD = os.path.abspath(os.environ.get("BUILD", ROOT + "/build/plain"))
 DSA = os.path.join(BUILD, "dsa")
 PYTHON = [os.environ.get("DSA_TEST_PYTHON", "/usr/bin/python3"), "-W", "ignore"]
 STEPS = PYTHON + [ROOT + "/tests/lib/torch_program.py"]
-IMAGES = PYTHON + [ROOT + "/tests/lib/image_program.py"]
+# How often a step had to grow a heap again that had shrunk would be by chance.
+IMAGES = ["env", "MALLOC_TRIM_THRESHOLD_=1000000000", "MALLOC_MMAP_MAX_=0", *PYTHON,
+          ROOT + "/tests/lib/image_program.py"]
 LIMIT = 25e6  # bytes a second
 BATCH = 32  # of image_program.py
 SHARES = "compute", "prep", "fetch"
@@ -205,10 +207,8 @@ def images_evicted(folder, workers):
 
 
 def images_own_timers(folder, workers):
-    """In turn, as who gets which core changes from one start to the next. Their heaps do not
-    shrink: how often a step had to grow its own again would be by chance."""
-    program = ["env", "MALLOC_TRIM_THRESHOLD_=1000000000", "MALLOC_MMAP_MAX_=0", *IMAGES,
-               folder + "/many", str(workers)]
+    """In turn, as who gets which core changes from one start to the next."""
+    program = [*IMAGES, folder + "/many", str(workers)]
     by_dsa, own = [], []
     call(*program, "epochs", "1")  # brings the files into memory
     for number in range(4):
