@@ -292,9 +292,9 @@ static void a_second_stream_can_wait_too(void **state)
 	fake_program_open(&one);
 	fake_program_open(&other);
 	see(&one, loader, 0, &seen, &batch);
-	memset(seen.data, 0, sizeof(seen.data));
 	assert_int_equal(dsa_wait_device(loader, &batch, other.stream), 0);
 	fake_program_sync(&one);
+	memset(seen.data, 0, sizeof(seen.data));
 	fake_program_step(&other, 0, batch.data,
 			  batch.batch.count * batch.batch.sample_bytes, seen.data);
 	fake_program_sync(&other);
