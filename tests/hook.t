@@ -142,7 +142,7 @@ def check_evaluates(scratch):
     for name in (keep, inside):
         with open(name, "w", encoding="ascii") as file:
             file.write("mine")
-    done = dsa_run(scratch, "out-evaluates", "-q --budget 9s", "evaluates", "data",
+    done = dsa_run(scratch, "out-evaluates", "-q --budget 9s --grace 1m", "evaluates", "data",
                    "workers=2", f"keep={keep}", f"inside={inside}", f"pictures={PICTURES}")
     tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
     result = result_of(scratch, "out-evaluates")
