@@ -267,7 +267,7 @@ python3 -m pip install -q --no-index --break-system-packages --target . *.whl
 chmod +x dsa_prefix/bin/dsa
 mkdir build loader
 ln -s ../dsa_prefix/bin/dsa ../dsa_prefix/lib/dsa/python ../dsa_prefix/lib/libdsa.so.1 \
-    ../dsa_prefix/lib/dsa/libdsa-io.so ../tool/tests build
+    ../dsa_prefix/lib/bundled ../dsa_prefix/lib/dsa/libdsa-io.so ../tool/tests build
 ln -s .. loader/python
 python3 -c 'import torch; print("torch", torch.__version__)'
 export SOAK=1 BUILD=/opt/dsa/build

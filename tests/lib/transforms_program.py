@@ -84,9 +84,11 @@ class Files(torch.utils.data.Dataset):
 
 
 def train(data, workers, batch=4, collate=None):
+    """What it is given can't be pickled, which Python's default way needs from 3.14 on."""
     weight = torch.nn.Parameter(torch.zeros(()))
     loader = torch.utils.data.DataLoader(data, batch, shuffle=True, drop_last=True,
-                                         num_workers=int(workers), collate_fn=collate)
+                                         num_workers=int(workers), collate_fn=collate,
+                                         multiprocessing_context="fork" if int(workers) else None)
     while True:
         for images in loader:
             images = images[0] if isinstance(images, list) else images
