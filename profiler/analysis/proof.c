@@ -75,6 +75,8 @@ static double proof_prep(const struct window *windows, size_t count,
 		if (!proof_counts(&windows[i], kind, observed))
 			continue;
 		for (size_t j = 0; j < records; j++) {
+			if (samples[j].prep_ns == 0)
+				continue; /* not prepared in it */
 			seconds += samples[j].prep_ns * 1e-9;
 			bytes += samples[j].bytes;
 		}
