@@ -1,5 +1,6 @@
 /* net_verdict.c - reads statuses of HTTP, S3's error codes and libcurl's. */
 #include "loader/net/curl/net_verdict.h"
+#include "loader/base/clock.h"
 #include "loader/base/name.h"
 #include "loader/net/curl/transfer.h"
 
@@ -199,6 +200,15 @@ static int verdict_body(const struct verdict *verdict)
 	return get->part ? verdict_part(verdict) : 0;
 }
 
+/* By the deadline, which libcurl takes in whole ms: what an earlier try met tells more. */
+static bool verdict_cut_short(const struct transfer *transfer)
+{
+	const struct net_get *get = transfer->get;
+
+	return transfer->result == CURLE_OPERATION_TIMEDOUT && get->retries > 0 &&
+	       clock_now() + 1000000 >= get->deadline;
+}
+
 /* No answer, or a part of one. */
 static int verdict_broken(const struct verdict *verdict)
 {
@@ -214,6 +224,10 @@ static int verdict_broken(const struct verdict *verdict)
 				 "it is not the one that was listed: longer than %zu "
 				 "bytes",
 				 transfer->get->room);
+	if (verdict_cut_short(transfer)) {
+		*verdict->again = true;
+		return -EAGAIN;
+	}
 	switch (transfer->result) {
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY:
