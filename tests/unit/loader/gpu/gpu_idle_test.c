@@ -37,7 +37,6 @@ static void ahead_open(struct ahead *ahead, const char *settings)
 	memset((void *)(uintptr_t)ahead->memory, 7, BYTES); /* it is the process's */
 	memset(ahead->copy, 0, BYTES);
 	fake_program_step(&ahead->program, WORK, ahead->memory, BYTES, ahead->copy);
-	assert_int_equal(ahead->copy[0], 0);
 }
 
 static void ahead_close(struct ahead *ahead)
