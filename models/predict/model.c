@@ -47,12 +47,12 @@ int model_rate(const struct model *model, const struct profile_change *change,
 		setup.load.copy_s = 0;
 	if (change->block_fetch > 0 && !setup.load.no_prep)
 		return blocks_rate(&setup, change, stage == STAGE_PREP, outcome, err);
-	if (!setup.load.no_prep && !change->libdsa) {
-		/* They are those of the program's own loader. */
+	if (!setup.load.no_prep) {
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
-		sim_setup_hand_over(&setup, model->inputs.handover_s *
-						    setup.load.batch /
-						    (double)model->profile->batch);
+		if (!change->libdsa) /* it is that of the program's own loader */
+			sim_setup_hand_over(
+				&setup, model->inputs.handover_s * setup.load.batch /
+						(double)model->profile->batch);
 	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
@@ -127,7 +127,7 @@ struct interval model_a_job(struct interval all, double jobs)
 	return (struct interval){all.value / jobs, all.low / jobs, all.high / jobs};
 }
 
-static struct interval model_measured(const struct profile *profile)
+struct interval model_measured(const struct profile *profile)
 {
 	if (profile->job_count < 2 || isnan(profile->together.value))
 		return profile->rates[TRACE_REAL];

@@ -20,6 +20,9 @@ struct model {
 	char why[256];
 };
 
+/* The run's own real rate; of jobs together, the mean of one. */
+struct interval model_measured(const struct profile *profile);
+
 /* The windows of a stage, simulated. */
 int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum stage stage,

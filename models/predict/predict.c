@@ -1,6 +1,7 @@
 /* predict.c - predicts the effect of one change. */
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
+#include "loader/base/math/quadrature.h"
 #include "models/predict/cost.h"
 #include "models/predict/model_state.h"
 #include "models/predict/rates.h"
@@ -171,6 +172,23 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 
 /* ---- rates ---- */
 
+/* The gain over the run. What the model has wrong of a loader is in both rates, but for
+ * one whose place another takes: that is held against what was measured. */
+static struct interval predict_gain(const struct model *model,
+				    const struct profile_change *change, double per_s,
+				    const double all[MODEL_OFF])
+{
+	struct interval own = model_measured(model->profile);
+	double half = interval_half(own) / own.value, gains[MODEL_OFF];
+
+	for (int i = 0; i < MODEL_OFF; i++)
+		gains[i] = all[i] / (change->libdsa ? own.value : model->bases[i]);
+	if (!change->libdsa)
+		return model_spread(per_s / model->base, gains, model->half);
+	return model_spread(per_s / own.value, gains,
+			    quadrature(model->half, isfinite(half) ? half : 0));
+}
+
 /* The interval at one side of bounds, and the same of the gain over the run. */
 static int predict_side(const struct model *model, const struct profile_change *change,
 			int side, struct interval *per_s, struct interval *speedup,
@@ -178,17 +196,15 @@ static int predict_side(const struct model *model, const struct profile_change *
 {
 	const struct aspect aspect = {-1, 1, side};
 	struct simulation_outcome outcome;
-	double all[MODEL_OFF], gains[MODEL_OFF];
+	double all[MODEL_OFF];
 	int result = model_rate(model, change, &aspect, STAGE_REAL, &outcome, err);
 
 	if (result == 0)
 		result = model_rates(model, change, side, all, err);
 	if (result < 0)
 		return result;
-	for (int i = 0; i < MODEL_OFF; i++)
-		gains[i] = all[i] / model->bases[i];
 	*per_s = model_spread(outcome.per_s, all, model->half);
-	*speedup = model_spread(outcome.per_s / model->base, gains, model->half);
+	*speedup = predict_gain(model, change, outcome.per_s, all);
 	return 0;
 }
 

@@ -463,6 +463,8 @@ static void predicts_libdsa_in_their_place(void **state)
 		assert_true(fabs(prediction->per_s.value / truth[i] - 1) <= .02);
 		assert_true(prediction->per_s.low < truth[i] &&
 			    truth[i] < prediction->per_s.high);
+		assert_true(prediction->speedup.value ==
+			    prediction->per_s.value / profile.rates[TRACE_REAL].value);
 		assert_non_null(strstr(prediction->why, "ms of CPU a sample instead"));
 		profile_free(&profile);
 	}
