@@ -23,7 +23,7 @@ import threading
 import time
 import zlib
 
-LIMIT = .004  # of the time that batches take; 1 % with what cannot be measured of it
+LIMIT = .002  # of the time that batches take; half a per cent with what cannot be measured of it
 DEEP, MANY = 8, 48  # data sets and transforms inside each other; transforms
 TRANSFORMS = ("transform", "transforms", "target_transform")
 REST, DECODE, COLLATE = "__getitem__", "decode", "collate"
