@@ -128,6 +128,10 @@ static int launch_open_sessions(const struct measure_config *config, const char 
 			break;
 		jobs[i].trace = trace_create(path, config->seed, err);
 		result = jobs[i].trace == NULL ? -EIO : 0;
+		if (result == 0 && i > 0) { /* one clock for all of a run */
+			jobs[i].trace->created_ns = jobs[0].trace->created_ns;
+			jobs[i].trace->created_real_ns = jobs[0].trace->created_real_ns;
+		}
 		if (result == 0 && config->startup.injection != NULL)
 			injection_path_say(config->startup.injection, jobs[i].trace);
 	}
