@@ -51,6 +51,7 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 	place->job.start = clock_now();
 	place->job.hit = false;
 	place->job.calls = (struct fetch_calls){0};
+	place->parts = NULL;
 	place->start = fetch_throttle_start(fetch, place);
 	return true;
 }
@@ -58,10 +59,14 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 void fetch_due(struct fetch *fetch, struct fetch_place *place, const struct blob *blob)
 {
 	struct throttle *throttle = fetch->throttle;
+	const struct reader_parts *parts = place->parts;
 
 	place->due = 0;
-	if (throttle != NULL && blob != NULL && !place->job.unthrottled)
-		place->due = throttle_release(throttle, place->start, blob->size);
+	if (throttle != NULL && (blob != NULL || parts != NULL) &&
+	    !place->job.unthrottled)
+		place->due =
+			throttle_release(throttle, place->start,
+					 parts != NULL ? parts->bytes : blob->size);
 }
 
 bool fetch_held(const struct fetch *fetch, const struct fetch_place *place)
@@ -119,6 +124,7 @@ static struct blob *fetch_part(const struct fetch *fetch, uint32_t sample,
 static void fetch_split(struct fetch *fetch, const struct fetch_place *place,
 			struct blob *whole, int result)
 {
+	struct reader_parts *parts = place->parts, *none = NULL;
 	struct fetch_place each = *place;
 	struct source_place first;
 	char path[PATH_MAX];
@@ -130,10 +136,12 @@ static void fetch_split(struct fetch *fetch, const struct fetch_place *place,
 		int rc = result;
 
 		each.job.sample = place->job.members[i];
-		if (whole != NULL)
+		if (parts != NULL)
+			blob = parts->blobs[i];
+		else if (whole != NULL)
 			blob = fetch_part(fetch, each.job.sample, whole, first.offset);
 		else if (first.object == NULL)
-			rc = reader_read(&fetch->reader, &each.job, &blob);
+			rc = reader_read(&fetch->reader, &each.job, &blob, &none);
 		if (whole != NULL && blob == NULL)
 			rc = -ENOMEM;
 		each.job.members = place->job.members;
@@ -141,7 +149,10 @@ static void fetch_split(struct fetch *fetch, const struct fetch_place *place,
 		each.job.members = NULL;
 		each.job.calls = (struct fetch_calls){0};
 		each.job.why = place->job.why;
+		if (parts != NULL)
+			parts->blobs[i] = NULL;
 	}
+	reader_parts_free(parts);
 	blob_put(whole);
 }
 

@@ -14,6 +14,7 @@
 #include "loader/base/variants.h"
 #include "loader/fetch.h"
 #include "loader/fetch/reader.h"
+#include "loader/fetch/reader_parts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -56,8 +57,9 @@ struct fetch {
 /* One place of the depth. */
 struct fetch_place {
 	struct fetch_job job;
-	uint64_t start; /* of the read, for the throttle */
-	uint64_t due;   /* when the read, or the last one, is to be handed on */
+	struct reader_parts *parts; /* that were read, for fetch_done(); NULL: a blob */
+	uint64_t start;             /* of the read, for the throttle */
+	uint64_t due; /* when the read, or the last one, is to be handed on */
 };
 
 /* fetch_open() for a known engine; takes depth, throttle, thread_started of config. */

@@ -247,7 +247,8 @@ static uint64_t net_fetch_hedge(struct net_fetch *own)
 static void net_slot_read(struct net_slot *slot)
 {
 	struct fetch_job *job = &slot->place.job;
-	int result = reader_read(&slot->own->fetch->reader, job, &slot->blob);
+	int result = reader_read(&slot->own->fetch->reader, job, &slot->blob,
+				 &slot->place.parts);
 
 	net_slot_complete(slot, result);
 }

@@ -84,7 +84,8 @@ static void *pread_run(void *arg)
 	fetch_thread_started(pool->fetch);
 	while ((place = pread_turn(pool, place)) != NULL) {
 		struct blob *blob = NULL;
-		int rc = reader_read(&pool->fetch->reader, &place->job, &blob);
+		int rc = reader_read(&pool->fetch->reader, &place->job, &blob,
+				     &place->parts);
 
 		fetch_due(pool->fetch, place, blob);
 		pread_hold_back(pool, place);

@@ -3,6 +3,7 @@
 #include "loader/base/blob.h"
 #include "loader/base/limits.h"
 #include "loader/fetch.h"
+#include "loader/fetch/reader_parts.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -107,13 +108,14 @@ void reader_evict(const struct reader *reader, uint32_t sample)
 }
 
 /* One read. What is begun and not over, the kernel may have counted or not. */
-static ssize_t reader_call(const struct reader *reader, int fd, void *to, size_t size,
-			   off_t from)
+static ssize_t reader_call(const struct reader *reader, int fd, const struct iovec *vec,
+			   unsigned vecs, off_t from)
 {
 	ssize_t got;
 
 	reader->total->begun++;
-	got = pread(fd, to, size, from);
+	got = vecs == 1 ? pread(fd, vec->iov_base, vec->iov_len, from)
+			: preadv(fd, vec, (int)vecs, from);
 	reader->total->bytes += got > 0 ? (size_t)got : 0;
 	reader->total->reads++;
 	return got;
@@ -129,8 +131,9 @@ static ssize_t reader_fill(const struct reader *reader, int fd, struct blob *blo
 	size_t have = 0;
 
 	while (have < blob->size && have % reader->align == 0) {
-		ssize_t got = reader_call(reader, fd, blob->data + have,
-					  blob->size - have, span->from + (off_t)have);
+		const struct iovec rest = {blob->data + have, blob->size - have};
+		ssize_t got =
+			reader_call(reader, fd, &rest, 1, span->from + (off_t)have);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -211,8 +214,36 @@ static int read_whole(const struct reader *reader, int fd, struct source_place p
 	return -EBUSY;
 }
 
+/* A read that is short ends it: samples that are whole are then found one by one. */
+static int read_parts(const struct reader *reader, int fd,
+		      const struct reader_parts *parts, struct fetch_calls *calls)
+{
+	off_t from = (off_t)parts->from;
+	unsigned vecs;
+
+	for (unsigned at = 0; at < parts->vecs; at += vecs) {
+		size_t bytes = 0;
+		ssize_t got = -1;
+
+		vecs = reader_parts_chunk(parts, at, &bytes);
+		do
+			got = reader_call(reader, fd, parts->vec + at, vecs, from);
+		while (got < 0 && errno == EINTR);
+		calls->reads++;
+		if (got < 0)
+			return -errno;
+		calls->bytes += (size_t)got;
+		if ((size_t)got < bytes)
+			return -ENODATA;
+		from += got;
+	}
+	return 0;
+}
+
+/* Into the parts or, where there are none, into *blob. */
 static int read_place(const struct reader *reader, const struct source_place *place,
-		      struct blob **blob, struct fetch_calls *calls)
+		      const struct reader_parts *parts, struct blob **blob,
+		      struct fetch_calls *calls)
 {
 	int fd = openat(place->dir, place->path, flags_of[reader->mode]);
 	off_t from, length;
@@ -221,7 +252,9 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 	calls->opens++;
 	if (fd < 0)
 		return -errno;
-	if (place->part)
+	if (parts != NULL)
+		rc = read_parts(reader, fd, parts, calls);
+	else if (place->part)
 		rc = read_part(reader, fd, place, blob, calls);
 	else
 		rc = read_whole(reader, fd, *place, blob, calls);
@@ -260,7 +293,13 @@ void reader_place(const struct reader *reader, const struct fetch_job *job, char
 	place->size = (uint32_t)(last.offset + last.size - place->offset);
 }
 
-int reader_read(const struct reader *reader, struct fetch_job *job, struct blob **blob)
+bool reader_scatters(const struct reader *reader, const struct fetch_job *job)
+{
+	return job->members != NULL && reader->align == 1;
+}
+
+int reader_read(const struct reader *reader, struct fetch_job *job, struct blob **blob,
+		struct reader_parts **parts)
 {
 	struct reader drop = *reader;
 	struct source_place place;
@@ -275,13 +314,22 @@ int reader_read(const struct reader *reader, struct fetch_job *job, struct blob 
 		return -EREMOTE;
 	if (place.memory != NULL)
 		return reader_copy(reader, &place, blob);
-	rc = read_place(reader, &place, blob, &job->calls);
+	if (reader_scatters(reader, job)) {
+		*parts = reader_parts_new(reader, job);
+		if (*parts == NULL)
+			return -ENOMEM;
+	}
+	rc = read_place(reader, &place, *parts, blob, &job->calls);
+	if (rc < 0) {
+		reader_parts_free(*parts);
+		*parts = NULL;
+	}
 	if (rc != -EINVAL || reader->mode != READER_DIRECT)
 		return rc;
 	/* This file lies elsewhere than the one that reader_look_around() found. */
 	drop.mode = READER_DROP;
 	drop.align = 1;
-	return read_place(&drop, &place, blob, &job->calls);
+	return read_place(&drop, &place, NULL, blob, &job->calls);
 }
 
 static bool is_memory(int fd)

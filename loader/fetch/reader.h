@@ -19,6 +19,7 @@
 
 struct blob;
 struct fetch_job;
+struct reader_parts;
 struct source;
 struct source_place;
 
@@ -90,8 +91,12 @@ void reader_pages(const struct source_place *place, off_t *from, off_t *length);
 /* Puts these pages out of the page cache, after writing back those that are dirty. */
 void reader_evict(const struct reader *reader, uint32_t sample);
 
-/* Reads a job's place whole, of a whole file whatever its size is by now, and adds to
- * job->calls what that took. Returns 0 or -errno. */
-int reader_read(const struct reader *reader, struct fetch_job *job, struct blob **blob);
+/* True if the samples of a job's read go into reader_parts, not into one blob. */
+bool reader_scatters(const struct reader *reader, const struct fetch_job *job);
+
+/* Reads a job's place whole, of a whole file whatever its size is by now, into *blob or
+ * *parts, which are NULL, and adds to job->calls what that took. Returns 0 or -errno. */
+int reader_read(const struct reader *reader, struct fetch_job *job, struct blob **blob,
+		struct reader_parts **parts);
 
 #endif

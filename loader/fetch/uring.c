@@ -7,7 +7,8 @@
  *
  * A failed open cuts the chain and completes alone. Otherwise the read completes with
  * what it got, which may be short, and the close completes last and frees the fixed
- * file. Whatever is not exactly as the source says is read again by reader_read(),
+ * file. Of samples that lie together each IOV_MAX parts are a read, one linked to the
+ * other. Whatever is not exactly as the source says is read again by reader_read(),
  * which knows about grown and shrunk files, refused flags and the right errno.
  */
 #include "loader/base/blob.h"
@@ -26,7 +27,10 @@
 #include <unistd.h>
 
 enum {
-	CHAIN = 4, /* submissions of one sample at the most */
+	READS = 16, /* of one slot, linked, at the most; of more samples is read here */
+	MEMBERS = READS * IOV_MAX / 2,
+	CHAIN = READS + 3, /* submissions of one slot at the most; mostly 4 */
+	ENTRIES = 4 * LIMIT_FETCH_DEPTH,
 	/* The low bits of a completion's user_data, below the slot and its turn. */
 	OPEN = 0,
 	READ,
@@ -42,7 +46,7 @@ struct slot {
 	struct blob *blob;
 	struct reader_span span;
 	uint32_t turn; /* of this slot: marks completions of an earlier use as late */
-	int got;       /* by the read: bytes or -errno */
+	int got;       /* by the reads: bytes or -errno */
 	char path[PATH_MAX];
 };
 
@@ -72,6 +76,24 @@ static void uring_mark(const struct loop *loop, const struct slot *slot,
 	sqe->flags |= (uint8_t)flags;
 }
 
+/* Their vecs may be more than a call takes. */
+static void submit_parts(struct loop *loop, const struct slot *slot)
+{
+	const struct reader_parts *parts = slot->place.parts;
+	uint64_t from = parts->from;
+	unsigned index = (unsigned)(slot - loop->slot), vecs;
+
+	for (unsigned at = 0; at < parts->vecs; at += vecs) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(&loop->ring);
+		size_t bytes = 0;
+
+		vecs = reader_parts_chunk(parts, at, &bytes);
+		io_uring_prep_readv(sqe, (int)index, parts->vec + at, vecs, from);
+		uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+		from += bytes;
+	}
+}
+
 static void submit_chain(struct loop *loop, struct slot *slot,
 			 const struct source_place *place)
 {
@@ -86,10 +108,15 @@ static void submit_chain(struct loop *loop, struct slot *slot,
 	io_uring_prep_openat_direct(sqe, place->dir, place->path, flags, 0, index);
 	uring_mark(loop, slot, sqe, OPEN, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
 
-	sqe = io_uring_get_sqe(&loop->ring);
-	io_uring_prep_read(sqe, (int)index, slot->blob->data,
-			   (unsigned)slot->blob->size, (uint64_t)slot->span.from);
-	uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+	if (slot->place.parts != NULL) {
+		submit_parts(loop, slot);
+	} else {
+		sqe = io_uring_get_sqe(&loop->ring);
+		io_uring_prep_read(sqe, (int)index, slot->blob->data,
+				   (unsigned)slot->blob->size,
+				   (uint64_t)slot->span.from);
+		uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+	}
 
 	if (loop->fetch->reader.mode == READER_DROP) {
 		reader_pages(place, &from, &length);
@@ -105,6 +132,7 @@ static void submit_chain(struct loop *loop, struct slot *slot,
 	io_uring_prep_close_direct(sqe, index);
 	uring_mark(loop, slot, sqe, CLOSE, 0);
 	slot->place.job.calls.opens++;
+	slot->got = 0;
 }
 
 static void submit_event(struct loop *loop)
@@ -163,9 +191,23 @@ static void uring_complete(struct loop *loop, struct slot *slot, int result)
 /* Reads in this thread: samples in memory, and all that is out of the ordinary. */
 static void read_here(struct loop *loop, struct slot *slot)
 {
-	int rc = reader_read(&loop->fetch->reader, &slot->place.job, &slot->blob);
+	int rc = reader_read(&loop->fetch->reader, &slot->place.job, &slot->blob,
+			     &slot->place.parts);
 
 	uring_complete(loop, slot, rc);
+}
+
+/* Room for what the slot reads; false: no memory. */
+static bool uring_room(struct slot *slot, const struct reader *reader,
+		       const struct source_place *place)
+{
+	if (reader_scatters(reader, &slot->place.job)) {
+		slot->place.parts = reader_parts_new(reader, &slot->place.job);
+		return slot->place.parts != NULL;
+	}
+	reader_span(reader, place, &slot->span);
+	slot->blob = reader_room(reader, &slot->span);
+	return slot->blob != NULL;
 }
 
 static void uring_start(struct loop *loop, struct slot *slot)
@@ -174,13 +216,12 @@ static void uring_start(struct loop *loop, struct slot *slot)
 	struct source_place place;
 
 	reader_place(reader, &slot->place.job, slot->path, &place);
-	if (place.memory != NULL || reader_check(&place) < 0) {
+	if (place.memory != NULL || reader_check(&place) < 0 ||
+	    slot->place.job.count > MEMBERS) {
 		read_here(loop, slot);
 		return;
 	}
-	reader_span(reader, &place, &slot->span);
-	slot->blob = reader_room(reader, &slot->span);
-	if (slot->blob == NULL)
+	if (!uring_room(slot, reader, &place))
 		uring_complete(loop, slot, -ENOMEM);
 	else
 		submit_chain(loop, slot, &place);
@@ -214,12 +255,18 @@ static void uring_fill(struct loop *loop)
 static void finish_read(struct loop *loop, struct slot *slot)
 {
 	const struct reader_span *span = &slot->span;
+	struct reader_parts *parts = slot->place.parts;
+	size_t got = slot->got > 0 ? (size_t)slot->got : 0;
 
-	if (slot->got > 0 && reader_complete(span, (size_t)slot->got)) {
-		blob_cut(slot->blob, span->skip, span->size);
+	if (parts != NULL ? got == parts->bytes
+			  : got > 0 && reader_complete(span, got)) {
+		if (parts == NULL)
+			blob_cut(slot->blob, span->skip, span->size);
 		uring_complete(loop, slot, 0);
 		return;
 	}
+	reader_parts_free(parts);
+	slot->place.parts = NULL;
 	blob_put(slot->blob);
 	slot->blob = NULL;
 	read_here(loop, slot);
@@ -238,7 +285,8 @@ static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 	if (slot->turn != (uint32_t)(cqe->user_data >> (OP_BITS + SLOT_BITS)))
 		return;
 	if (op == READ) {
-		slot->got = cqe->res;
+		if (slot->got >= 0)
+			slot->got = cqe->res < 0 ? cqe->res : slot->got + cqe->res;
 		slot->place.job.calls.reads++;
 		slot->place.job.calls.bytes += cqe->res > 0 ? (unsigned)cqe->res : 0;
 	} else if (op == OPEN || op == CLOSE) {
@@ -334,7 +382,7 @@ static int uring_open(struct fetch *fetch, struct error *err)
 	loop->fetch = fetch;
 	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
 		loop->free[i] = &loop->slot[i];
-	rc = ring_init(&loop->ring, LIMIT_FETCH_DEPTH * CHAIN, LIMIT_FETCH_DEPTH, err);
+	rc = ring_init(&loop->ring, ENTRIES, LIMIT_FETCH_DEPTH, err);
 	if (rc < 0)
 		goto no_ring;
 	loop->event = eventfd(0, EFD_CLOEXEC);

@@ -25,9 +25,11 @@ bool client_next(void *context, bool wait, struct fetch_job *job)
 	if (got) {
 		*job = (struct fetch_job){.tag = client->next * 3 + 1,
 					  .sample = client->next,
-					  .unthrottled = client->unthrottled};
-		client->next++;
-		client->out++;
+					  .unthrottled = client->unthrottled,
+					  .members = client->members,
+					  .count = client->end};
+		client->out += client->members != NULL ? client->end : 1;
+		client->next += client->members != NULL ? client->end : 1;
 		if (client->most_out < client->out)
 			client->most_out = client->out;
 		pthread_cond_broadcast(&client->changed);
@@ -42,11 +44,14 @@ void client_done(void *context, const struct fetch_job *job, struct blob *blob,
 	struct client *client = context;
 
 	pthread_mutex_lock(&client->lock);
-	assert_int_equal(job->tag, job->sample * 3 + 1);
+	assert_int_equal(job->tag, client->members != NULL ? 1 : job->sample * 3 + 1);
 	assert_true(job->start > 0 && job->start <= clock_now());
 	assert_null(client->blob[job->sample]);
 	client->blob[job->sample] = blob;
 	client->result[job->sample] = result;
+	client->calls.opens += job->calls.opens;
+	client->calls.reads += job->calls.reads;
+	client->calls.bytes += job->calls.bytes;
 	client->out--;
 	client->done++;
 	pthread_cond_broadcast(&client->changed);

@@ -5,13 +5,13 @@
 #ifndef DSA_TESTS_CLIENT_H
 #define DSA_TESTS_CLIENT_H
 
+#include "loader/fetch.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct blob;
-struct fetch;
-struct fetch_job;
 struct source;
 struct throttle;
 
@@ -22,11 +22,14 @@ struct client {
 	pthread_cond_t changed;
 	uint32_t next, end;
 	bool closed, unthrottled;
+	const uint32_t
+		*members; /* 0..end-1, which come with one read; NULL: each alone */
 	unsigned out, most_out;  /* reads taken and not done; most at a time */
 	unsigned done;           /* reads done */
 	unsigned waits, started; /* times that next waited; threads started */
 	struct blob *blob[CLIENT_MOST];
 	int result[CLIENT_MOST];
+	struct fetch_calls calls; /* of all jobs: opens, reads and bytes */
 };
 
 void client_init(struct client *client, uint32_t end);
