@@ -297,11 +297,11 @@ def check_away(scratch, folder, disk):
                result["requests"])
     one = sorted(os.listdir(os.path.join(folder, "checks")))[0]
     for name, only, options, words in (
-            ("a listing", "", "", "s3://bucket/: given up"),
-            ("objects", "waves/", ",fetch_depth=4,in_order=1", "gave no answer"),
-            ("an object", "checks/" + one, "", None)):
+            ("a listing", "", ",deadline=400ms", "s3://bucket/: given up"),
+            ("objects", "waves/", ",deadline=400ms,fetch_depth=4,in_order=1", "gave no answer"),
+            ("an object", "checks/" + one, ",deadline=2s", None)):
         with Bucket(scratch, folder, faults="trickle:100%", only=only) as server:
-            got, said = server.dump(options=options + ",deadline=400ms")
+            got, said = server.dump(options=options)
             tap.ok(got is None and one_line(said, words) if words else
                    got and len(got[0]) // (len(disk[0]) // COUNT) == COUNT - 1,
                    f"a byte a second: {name}", said)
@@ -521,7 +521,7 @@ def check_hedge(scratch, everything):
     count, epochs, told, late = 10 * EACH, 4, [], []
     for hedge in (0, 1):
         with Bucket(scratch, everything, latency="3ms", faults="late:1%", seed=1,
-                    late="2s" if SOAK else "400ms") as server:
+                    late="2s") as server:
             table = scratch.at(f"hedge-{hedge}")
             done = server.run(DSA, "run", "--observe", "-q", "-o", f"hedged-{hedge}", "--", DUMP,
                               "s3://bucket/", table, variables={
