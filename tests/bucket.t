@@ -533,8 +533,9 @@ def check_hedge(scratch, everything):
             late.append(sum(row.fault == "late" for row in server.gets()))
             with open(scratch.at(f"hedged-{hedge}/run.json"), encoding="utf-8") as file:
                 requests = json.load(file)["requests"]
+            # One that is called off on its way is none that the server sees.
             tap.ok(requests["gets"] == epochs * count and
-                   len(server.gets()) == requests["gets"] + requests["hedges"] and
+                   0 <= len(server.gets()) - requests["gets"] <= requests["hedges"] and
                    hedge * 2 <= requests["hedges"] <= hedge * epochs * count // 20,
                    f"hedge={hedge}: the server had what was wanted, and what was hedged",
                    requests, len(server.gets()), done.stderr)
