@@ -43,8 +43,8 @@ struct fetch_job {
 	uint32_t sample;
 	/* Not NULL: `count` samples of one file or object, in the order in which they lie
 	 * there, come with one read, this one among them; of a file with as few as preadv()
-	 * can do. done() is called for each, with
-	 * its own sample, and calls with the first; the list is the client's until then. */
+	 * can do. done() is called for each, with its own sample, and calls with the first;
+	 * the list is the client's until then. */
 	const uint32_t *members;
 	uint32_t count;
 	bool unthrottled; /* the throttle neither counts nor slows this read */

@@ -20,10 +20,10 @@ struct fetch_job;
 struct reader;
 
 struct reader_parts {
-	uint64_t from;
-	size_t bytes; /* with what lies between samples */
-	uint32_t count;
-	unsigned vecs;
+	uint64_t from;       /* byte of the file at which the first sample begins */
+	size_t bytes;        /* of all, with what lies between samples */
+	uint32_t count;      /* samples */
+	unsigned vecs;       /* of `vec`: at most 2 a sample */
 	struct blob *gap;    /* NULL: nothing lies between samples */
 	struct blob **blobs; /* one a sample; whoever takes one leaves NULL */
 	struct iovec vec[];
