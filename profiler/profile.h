@@ -304,6 +304,7 @@ struct profile_fact {
 
 struct profile_proof {
 	double share[STAGES]; /* of wall time */
+	double fetch_half;    /* of fetch's interval, by what windows differ in */
 	char *basis;          /* how it was found, one line */
 };
 

@@ -22,12 +22,12 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.environ.get("BUILD") or os.path.join(HERE, "../build/plain")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+from house import BUILD, HERE, unsure
+
 SOAK = bool(os.environ.get("SOAK"))
 OFF, APART = (.02, .03) if SOAK else (.08, .15)  # a share, and the second proof of it
 QUIET = 1 if SOAK else .05  # half of an interval for which the second proof is judged
-WIDEST = 0 if SOAK else .2  # half an interval that is allowed on top
 KNOWN = .015  # half an interval of the long form
 NEAR = .05  # a prediction
 # Of a run, or of a result that lacks something; the cases behind it run all the same.
@@ -181,7 +181,7 @@ def judge(case, result):
         half = half_of(share)
         print(f"#   {name:8} {100 * share['share']:6.2f} ±{100 * half:.2f}"
               f"   truth {100 * value:6.2f}")
-        if abs(share["share"] - value) > OFF + min(half, WIDEST):
+        if abs(share["share"] - value) > OFF + unsure(result, name):
             wrong.append(f"{name} is {100 * (share['share'] - value):+.2f} points off")
         if SOAK and half > KNOWN:
             wrong.append(f"{name} is known to {100 * half:.2f} points only")

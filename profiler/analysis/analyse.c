@@ -257,6 +257,7 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
 	profile->handover_s = proof.handover_s;
+	profile->proof.fetch_half = proof.fetch_half;
 	device_idle_prove(&evidence->idle, evidence->observed,
 			  1 / profile->rates[TRACE_REAL].value, &proof);
 	if (isnan(proof.share[STAGE_PREP]))

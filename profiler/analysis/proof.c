@@ -2,6 +2,7 @@
 #include "profiler/analysis/proof.h"
 #include "profiler/analysis/replay.h"
 #include "profiler/analysis/shares.h"
+#include "profiler/analysis/statistics.h"
 #include "profiler/turns/turn_records.h"
 
 #include <errno.h>
@@ -220,12 +221,42 @@ static void proof_write_turns(const struct trace *trace, const struct turn_sums 
 		 sums->windows, observed ? "epochs" : "real windows", left_out);
 }
 
+/* Half of the interval of fetch's share, by what windows differ in; NAN: by one or none. */
+static double proof_fetch_half(const struct turn_sums *each, size_t count,
+			       const struct turn_sums *all)
+{
+	double *without = count < 2 ? NULL : malloc(count * sizeof(*without)), half;
+
+	if (without == NULL)
+		return NAN;
+	for (size_t i = 0; i < count; i++)
+		without[i] = (all->blocked - each[i].blocked - all->cached +
+			      each[i].cached) /
+			     (all->wall - each[i].wall);
+	half = interval_half(statistics_jackknife(0, without, count, 0));
+	free(without);
+	return half;
+}
+
+static void turns_sum(const struct turn_sums *each, size_t count, struct turn_sums *all)
+{
+	*all = (struct turn_sums){0};
+	for (size_t i = 0; i < count; i++) {
+		all->wall += each[i].wall;
+		all->blocked += each[i].blocked;
+		all->as_was += each[i].as_was;
+		all->cached += each[i].cached;
+		all->windows += each[i].windows;
+	}
+}
+
 static void by_turns(const struct window *windows, size_t count, bool observed,
 		     struct proof *proof)
 {
 	struct turn_costs costs = {0};
-	struct turn_sums sums = {0};
+	struct turn_sums sums, *each = calloc(count, sizeof(*each));
 	struct turn_proof turns;
+	size_t known = 0;
 	bool cached = !observed && !windows[0].no_list;
 	enum trace_kind kind = cached ? TRACE_CACHED : TRACE_REAL;
 
@@ -233,8 +264,13 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 		if (proof_counts(&windows[i], kind, observed))
 			proof_turn_window(&windows[i], kind, &costs, NULL);
 	for (size_t i = 0; i < count; i++)
-		if (proof_counts(&windows[i], TRACE_REAL, observed))
-			proof_turn_window(&windows[i], kind, &costs, &sums);
+		if (each != NULL && proof_counts(&windows[i], TRACE_REAL, observed)) {
+			proof_turn_window(&windows[i], kind, &costs, &each[known]);
+			known += each[known].windows > 0;
+		}
+	turns_sum(each, known, &sums);
+	proof->fetch_half = proof_fetch_half(each, known, &sums);
+	free(each);
 	proof->handover_s = turn_costs_handover(&costs);
 	if (!turn_proof_of(&sums, &turns) || !turns.valid ||
 	    !proof_sees_reads(windows, count))
@@ -287,6 +323,7 @@ void proof_measure(const struct window *windows, size_t count, bool observed,
 	*proof = (struct proof){0};
 	for (int i = 0; i < STAGES; i++)
 		proof->share[i] = NAN;
+	proof->fetch_half = NAN;
 	proof->handover_s = NAN;
 	if (loader != NULL && loader->kind != TRACE_LIBDSA)
 		by_turns(windows, count, observed, proof);

@@ -20,6 +20,7 @@
 
 struct proof {
 	double share[STAGES]; /* of wall time, of what stalls; NAN: no evidence */
+	double fetch_half; /* of fetch's interval, by what windows differ in; NAN: unknown */
 	char basis[160];
 	double handover_s; /* of a batch of the program's own loader; NAN: unknown */
 };

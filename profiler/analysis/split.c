@@ -60,6 +60,8 @@ static void split_set(struct profile *profile, enum profile_split by)
 	double fetch = replayed ? profile->proof.share[STAGE_FETCH] : 0;
 	double off = replayed ? TURN_CLOSE : 0;
 
+	if (replayed && isfinite(profile->proof.fetch_half))
+		off = quadrature(off, profile->proof.fetch_half);
 	profile->stalls[STAGE_FETCH] = split_about(fetch, isnan(half) ? NAN : off);
 	profile->stalls[STAGE_PREP] = split_about(wait - fetch, quadrature(half, off));
 }

@@ -15,7 +15,7 @@
 /*
  * When shares and second proof are measured: sets stalls of prep and fetch where they are
  * not known, how they are told apart, and why. Shares are as near as a replay has to be
- * (turn_proof.h). 0 or -ENOMEM.
+ * (turn_proof.h), and by as much less as windows differ. 0 or -ENOMEM.
  */
 int split_stalls(const struct window *windows, size_t count, struct profile *profile);
 

@@ -3,6 +3,7 @@
 #include "profiler/turns/turn_proof.h"
 #include "tests/lib/close_to.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@ static struct trace *trace;
 
 /* Training waits for .4 of its time; of that .3 is fetch by the second proof. */
 static const char *no_list;
+static double fetch_half = NAN;
 
 static void split_of(enum profile_loader kind, const struct trace_made *made,
 		     double fetch)
@@ -26,6 +28,7 @@ static void split_of(enum profile_loader kind, const struct trace_made *made,
 	profile_free(&profile);
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.6, .59, .61};
 	profile.proof.share[STAGE_FETCH] = fetch;
+	profile.proof.fetch_half = fetch_half;
 	profile.loader_kind.id = (int)kind;
 	trace->loader.kind = kind;
 	strcpy(trace->loader.no_list, no_list);
@@ -53,6 +56,16 @@ static void a_replay_tells(void **state)
 	split(&(struct trace_made){.bytes = 10}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_true(isnan(profile.stalls[STAGE_FETCH].value));
+}
+
+static void windows_that_differ_say_less(void **state)
+{
+	(void)state;
+	fetch_half = .1;
+	split(&(struct trace_made){.bytes = 10}, .3);
+	fetch_half = NAN;
+	close_to(interval_half(profile.stalls[STAGE_FETCH]), hypot(.1, TURN_CLOSE), 1e-9);
+	assert_true(interval_half(profile.stalls[STAGE_PREP]) > .1);
 }
 
 /* It gives none again, though it could. */
@@ -131,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_replay_tells),
+		cmocka_unit_test(windows_that_differ_say_less),
 		cmocka_unit_test(where_no_byte_was_waited_for_there_is_no_fetch),
 		cmocka_unit_test(what_no_call_shows_is_not_told_apart),
 		cmocka_unit_test(a_loader_that_is_watched_may_fetch_unseen),
