@@ -64,7 +64,8 @@ static void windows_that_differ_say_less(void **state)
 	fetch_half = .1;
 	split(&(struct trace_made){.bytes = 10}, .3);
 	fetch_half = NAN;
-	close_to(interval_half(profile.stalls[STAGE_FETCH]), hypot(.1, TURN_CLOSE), 1e-9);
+	close_to(interval_half(profile.stalls[STAGE_FETCH]), hypot(.1, TURN_CLOSE),
+		 1e-9);
 	assert_true(interval_half(profile.stalls[STAGE_PREP]) > .1);
 }
 
