@@ -111,7 +111,8 @@ WARN  := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototy
          -Wpointer-arith -Wwrite-strings -Wcast-qual -Wundef -Wvla -Wformat=2 $(WERROR)
 FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. -Ibuild/include $(WARN) -fPIC \
          -fvisibility=hidden -pthread $(call pkg-config,--cflags $(NEEDS)) \
-         $(if $(SAN),-fsanitize=$(SAN)$(FUZZED) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+         $(if $(SAN),-fsanitize=$(SAN)$(FUZZED) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+         $(if $(findstring address,$(SAN)),-DBLOBS_ON_HEAP)
 LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lpfm -lm
 CMOCKA_CFLAGS := $(call pkg-config,--cflags cmocka)
 AUDIO_LIBS    := $(call pkg-config,--libs $(AUDIO_NEEDS))

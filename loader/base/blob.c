@@ -1,9 +1,11 @@
 /* blob.c - counts references, and keeps the memory of blobs by size for the next. */
 #include "loader/base/blob.h"
+#include "loader/base/bytes/huge.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum {
 	SMALLEST_BITS = 8,
@@ -11,7 +13,17 @@ enum {
 	STEPS = 1 << STEP_BITS,
 	OCTAVES = 24,
 	CLASSES = 1 + OCTAVES * STEPS, /* the first: up to 1 << SMALLEST_BITS */
+	CARVED =
+		1
+		<< 20, /* larger ones are mapped alone by malloc(), and there are few */
 };
+
+/* A sanitizer sees where a blob ends on the heap alone. */
+#ifdef BLOBS_ON_HEAP
+enum { REGIONS = 0 };
+#else
+enum { REGIONS = 1 };
+#endif
 
 struct blob_pool {
 	atomic_uint references; /* the owner's, and one for each blob in use */
@@ -19,6 +31,8 @@ struct blob_pool {
 	pthread_mutex_t lock; /* guards the rest */
 	size_t idle, most_idle;
 	struct blob *free[CLASSES];
+	unsigned char *region;      /* NULL: not mapped */
+	size_t region_size, carved; /* bytes: of it, and given to blobs */
 };
 
 /* The first aligned byte behind the head. */
@@ -41,6 +55,7 @@ struct blob *blob_new(size_t size, size_t alignment)
 	atomic_init(&blob->references, 1);
 	blob->size = size;
 	blob->data = blob_start(blob, alignment);
+	blob->carved = false;
 	blob->pool = NULL;
 	return blob;
 }
@@ -63,6 +78,8 @@ static void pool_unref(struct blob_pool *pool)
 	if (atomic_fetch_sub(&pool->references, 1) != 1)
 		return;
 	pthread_mutex_destroy(&pool->lock);
+	if (pool->region != NULL)
+		munmap(pool->region, pool->region_size);
 	free(pool);
 }
 
@@ -77,7 +94,8 @@ void blob_pool_free(struct blob_pool *pool)
 
 		for (; blob != NULL; blob = next) {
 			next = blob->next;
-			free(blob);
+			if (!blob->carved)
+				free(blob);
 		}
 		pool->free[i] = NULL;
 	}
@@ -100,6 +118,43 @@ static unsigned class_of(size_t size, size_t *capacity)
 	return 1 + (octave - SMALLEST_BITS) * STEPS + ((size - 1) >> step) % STEPS;
 }
 
+/* One that is tried once: of whole huge pages, and only as much of it as is carved becomes
+ * memory. */
+static void pool_map(struct blob_pool *pool)
+{
+	size_t size = REGIONS ? pool->most_idle / HUGE_PAGE * HUGE_PAGE : 0;
+	unsigned char *region;
+
+	if (size == 0 || pool->region_size > 0)
+		return;
+	pool->region_size = size + HUGE_PAGE;
+	region = mmap(NULL, pool->region_size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (region == MAP_FAILED)
+		return;
+	huge_advise(region, pool->region_size);
+	pool->region = region;
+	pool->carved = -(uintptr_t)region & (HUGE_PAGE - 1);
+}
+
+/* Of the region's, with the lock held; NULL: there is no more. */
+static struct blob *pool_carve(struct blob_pool *pool, size_t capacity)
+{
+	size_t size = sizeof(struct blob) + pool->alignment - 1 + capacity;
+	struct blob *blob;
+
+	size += -size & (_Alignof(struct blob) - 1);
+	if (pool->region == NULL)
+		pool_map(pool);
+	if (pool->region == NULL || size > CARVED ||
+	    pool->region_size - pool->carved < size)
+		return NULL;
+	blob = (struct blob *)(pool->region + pool->carved);
+	pool->carved += size;
+	blob->carved = true;
+	return blob;
+}
+
 struct blob *blob_pool_take(struct blob_pool *pool, size_t size)
 {
 	struct blob *blob;
@@ -114,6 +169,8 @@ struct blob *blob_pool_take(struct blob_pool *pool, size_t size)
 	if (blob != NULL) {
 		pool->free[class] = blob->next;
 		pool->idle -= capacity;
+	} else {
+		blob = pool_carve(pool, capacity);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (blob == NULL)
@@ -135,7 +192,7 @@ static void give_back(struct blob_pool *pool, struct blob *blob)
 	unsigned class = class_of(blob->room, &capacity);
 
 	pthread_mutex_lock(&pool->lock);
-	if (pool->idle + capacity <= pool->most_idle) {
+	if (blob->carved || pool->idle + capacity <= pool->most_idle) {
 		blob->next = pool->free[class];
 		pool->free[class] = blob;
 		pool->idle += capacity;

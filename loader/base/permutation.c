@@ -3,6 +3,7 @@
 #include "loader/base/random.h"
 
 enum { RUN_BYTES = 1 << 20, WINDOW_RUNS = 64 };
+static const double ROUNDED = 1.41421356; /* the power of two that is next, by ratio */
 
 void permutation_fill(uint32_t *order, uint32_t count, uint64_t seed, uint64_t epoch)
 {
@@ -18,10 +19,13 @@ void permutation_fill(uint32_t *order, uint32_t count, uint64_t seed, uint64_t e
 
 struct permutation_blocks permutation_blocks_of(uint64_t bytes, uint32_t count)
 {
-	uint64_t mean = bytes / count, run = mean > 0 ? RUN_BYTES / mean : RUN_BYTES;
-	uint32_t samples = run > 0 ? (uint32_t)run : 1;
+	uint64_t mean = bytes / count;
+	double most = ROUNDED * RUN_BYTES / (mean > 0 ? (double)mean : 1);
+	uint32_t run = 1;
 
-	return (struct permutation_blocks){samples, samples * WINDOW_RUNS};
+	while (2.0 * run <= most)
+		run *= 2;
+	return (struct permutation_blocks){run, run * WINDOW_RUNS};
 }
 
 /*

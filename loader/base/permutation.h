@@ -22,7 +22,11 @@ struct permutation_blocks {
 	uint32_t window; /* samples that are shuffled together: a multiple of it */
 };
 
-/* Runs of about 1 MiB, 64 of them in a window, for samples of this mean size. */
+/*
+ * Runs of about 1 MiB, 64 of them in a window, for samples of this mean size. A run is a
+ * power of two of samples: the few bytes that a kind of shards adds to each then change no
+ * order.
+ */
 struct permutation_blocks permutation_blocks_of(uint64_t bytes, uint32_t count);
 
 /* permutation_fill(), or its like in blocks: each sample once there, too. */

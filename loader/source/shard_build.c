@@ -184,7 +184,8 @@ static int shard_label_all(struct shard_found *found, size_t common, struct erro
 		const char *slash;
 		uint32_t at;
 
-		name += strspn(name, "/");
+		while (*name == '/')
+			name++;
 		slash = strchr(name, '/');
 		if (slash != NULL && slash - name < SHARD_LABEL) {
 			memcpy(label, name, (size_t)(slash - name));

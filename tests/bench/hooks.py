@@ -73,6 +73,7 @@ def cost_step(folder):
         print(f"  a step of an empty loader, {name:9} {1e6 * statistics.median(times):6.1f} us, "
               f"{1e6 * statistics.median(more):+5.1f} us, {ratios(times, found['without'])} x"
               f"{'   goal: +10 us' if name == 'observed' else ''}")
+    return statistics.median(t - w for t, w in zip(found["observed"], found["without"]))
 
 
 def cost_import(folder):
@@ -91,35 +92,21 @@ def cost_import(folder):
           "   goal: +5 ms")
 
 
-def both_at_once(*commands):
-    """What each says that it took, one a core."""
-    running = [subprocess.Popen(["taskset", "-c", str(core), *command], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-               for core, command in enumerate(commands)]
-    return [[float(word) for word in one.communicate()[0].split()[1:]] for one in running]
-
-
-def cost_observed(folder):
-    """Steps a second, of the clock and of CPU, with dsa and without at the same time and then
-    each on the other's core: this machine's speed changes by more than what is looked for."""
-    plain = [*IMAGES, folder + "/pictures", "0", "epochs", "2"]
-    observed = [DSA, "run", "-q", "--observe", "-o", folder + "/r", "--", *plain]
-    found = []
-    for _ in range(10):
-        without, with_dsa = both_at_once(plain, observed)
-        again, other = both_at_once(observed, plain)
-        found.append([(a * b / c / d) ** .5
-                      for a, b, c, d in zip(with_dsa, again, without, other)])
-    for name, each in zip(("steps a second", "steps a CPU second"), zip(*found)):
-        error = statistics.stdev(each) / len(each) ** .5
-        print(f"  {name} of an observed run, of one without dsa: {statistics.fmean(each):.4f} "
-              f"+-{2 * error:.4f}, median {statistics.median(each):.4f}   goal: .99")
+def cost_observed(folder, hook_s):
+    """By CPU time and in turn within one program: rates of two differ by more, as of one that
+    is started twice."""
+    program = [*IMAGES, folder + "/pictures", "0", "looks", "200"]
+    *ratios, step_s = map(float, call(DSA, "run", "-q", "--observe", "-o", folder + "/r", "--",
+                                      *program).split())
+    looks, off = statistics.fmean(ratios), 2 * statistics.stdev(ratios) / len(ratios) ** .5
+    print(f"  an observed run of pictures: looks at transforms take {looks:+.2%} +-{off:.2%} of "
+          f"a step of {1e3 * step_s:.0f} ms, the hook {hook_s / step_s:.3%}   goal: 1 % in all")
 
 
 def cost(folder):
-    cost_step(folder)
+    hook_s = cost_step(folder)
     cost_import(folder)
-    cost_observed(folder)
+    cost_observed(folder, hook_s)
     print(call("/usr/bin/python3", ROOT + "/tests/bench/io_cost.py", BUILD=BUILD), end="")
 
 
@@ -212,7 +199,7 @@ def images_own_timers(folder, workers):
     by_dsa, own = [], []
     call(*program, "epochs", "1")  # brings the files into memory
     for number in range(4):
-        own.append(float(call(*program, "epochs", "1").split()[0]))
+        own.append(float(call(*program, "epochs", "1")))
         result = dsa(f"{folder}/w{workers}{number}", "--budget 20s", *program)
         by_dsa.append(result["stalls"]["fetch"]["share"] +
                       result.get("prep_split", {}).get("waiting_share", float("nan")))

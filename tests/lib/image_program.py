@@ -3,8 +3,11 @@ on the CPU. tests/bench/hooks.py runs it, and has it measure itself.
 
     image_program.py FOLDER WORKERS             trains until somebody ends it
     image_program.py FOLDER WORKERS epochs N    ... N epochs; the share of its time that it
-                                                waits, without each epoch's first batch,
-                                                its steps a second of the clock and of CPU
+                                                waits, without each epoch's first batch
+    image_program.py FOLDER WORKERS looks N     under dsa run --observe: the CPU time of steps
+                                                while transforms are looked at, of that while
+                                                they are not, in turn, N of each; on a line
+                                                its logarithms, and how long a step takes
     image_program.py FOLDER WORKERS hand N [LIMIT [HIT]]
                   a step's time in its three states, N rounds of them in turn: batches that
                   are there, files in memory, files evicted but for that share of them.
@@ -13,6 +16,7 @@ on the CPU. tests/bench/hooks.py runs it, and has it measure itself.
 """
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -87,7 +91,7 @@ def train(training, loader):
 
 
 def train_epochs(training, loader, epochs):
-    waited, worked, began, cpu = 0., 0., time.monotonic(), time.process_time()
+    waited, worked = 0., 0.
     for _ in range(epochs):
         last = None
         for batch in loader:
@@ -98,9 +102,26 @@ def train_epochs(training, loader, epochs):
                 waited += given - last
                 worked += done - given
             last = done
-    steps = len(loader) * epochs
-    return (waited / (waited + worked), steps / (time.monotonic() - began),
-            steps / (time.process_time() - cpu))
+    return waited / (waited + worked)
+
+
+def compare_looks(training, loader, turns):
+    meter, turn = sys.modules["dsa_transforms"].Meter, 8
+    batches = itertools.chain.from_iterable(itertools.repeat(loader))
+    ratios, plain = [], 0.
+    for batch in itertools.islice(batches, 2 * turn):
+        training.step(*batch)
+    for number in range(turns):
+        took = {}
+        for meter.busy in (False, True) if number % 2 else (True, False):
+            began = time.process_time()
+            for batch in itertools.islice(batches, turn):
+                training.step(*batch)
+            took[meter.busy] = time.process_time() - began
+            meter.busy = False
+        ratios.append(math.log(took[False] / took[True]))
+        plain += took[True]
+    return *ratios, plain / turns / turn
 
 
 def limit(path, lifted):
@@ -154,7 +175,9 @@ def main(folder, workers, mode=None, count=0, group=None, hit=0):
         print(json.dumps(by_hand(training, data, int(workers), int(count), group,
                                  float(hit))))
     elif mode == "epochs":
-        print(*train_epochs(training, loader_of(data, int(workers)), int(count)))
+        print(train_epochs(training, loader_of(data, int(workers)), int(count)))
+    elif mode == "looks":
+        print(*compare_looks(training, loader_of(data, int(workers)), int(count)))
     else:
         train(training, loader_of(data, int(workers)))
 

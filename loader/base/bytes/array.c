@@ -1,5 +1,6 @@
 /* array.c - doubles an array until it is large enough. */
 #include "loader/base/bytes/array.h"
+#include "loader/base/bytes/huge.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,9 @@ void *array_grow(void *array, size_t *room, size_t wanted, size_t size)
 	while (more < wanted)
 		more *= 2;
 	moved = realloc(array, more * size);
-	if (moved != NULL)
-		*room = more;
+	if (moved == NULL)
+		return NULL;
+	huge_advise(moved, more * size);
+	*room = more;
 	return moved;
 }

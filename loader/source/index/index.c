@@ -1,5 +1,6 @@
 /* index.c - builds, checks and reads the block of memory that is an index. */
 #include "loader/source/index/index.h"
+#include "loader/base/bytes/huge.h"
 #include "loader/base/error.h"
 
 #include <endian.h>
@@ -54,6 +55,7 @@ int index_new(struct index *index, const struct index_plan *plan, struct error *
 	block = calloc(1, block_size(&head));
 	if (block == NULL)
 		return error_sys(err, ENOMEM, "cannot index %u samples", head.samples);
+	huge_advise(block, block_size(&head));
 	memcpy(head.magic, &magic, sizeof(magic));
 	memcpy(block, &head, sizeof(head));
 	*index = (struct index){0};
@@ -152,10 +154,14 @@ const char *index_path(const struct index *index, uint32_t sample, char *buffer)
 	const struct index_sample *at = &index->samples[sample];
 	const char *folder = index->text + index->folders[at->folder].path;
 	const char *name = index->text + at->name;
+	size_t length = strnlen(folder, PATH_MAX - 2);
 
-	if (*folder == '\0')
+	if (length == 0)
 		return name;
-	snprintf(buffer, PATH_MAX, "%s/%s", folder, name);
+	memcpy(buffer, folder, length);
+	buffer[length++] = '/';
+	buffer[PATH_MAX - 1] = '\0';
+	memccpy(buffer + length, name, '\0', PATH_MAX - 1 - length);
 	return buffer;
 }
 

@@ -1,5 +1,6 @@
 /* shard_reader.c - a window that moves over an object, mostly ahead. */
 #include "loader/source/shard/shard_reader.h"
+#include "loader/source/shard/shard_ahead.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 /* Of files: what a disk reads while it would look for another place. */
 enum { FILE_GAP = 64 << 10, FILE_LEAST = 4 << 10 };
 
+enum { ROOM = 2 * SHARD_MOST };
+
 static ssize_t shard_file_read(void *state, void *to, size_t size, uint64_t from)
 {
 	const int *fd = state;
@@ -19,13 +22,6 @@ static ssize_t shard_file_read(void *state, void *to, size_t size, uint64_t from
 		got = pread(*fd, to, size, (off_t)from);
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? -errno : got;
-}
-
-static void shard_file_soon(void *state, uint64_t from, size_t size)
-{
-	const int *fd = state;
-
-	posix_fadvise(*fd, (off_t)from, (off_t)size, POSIX_FADV_WILLNEED);
 }
 
 void shard_object_file(struct shard_object *object, const int *fd, uint64_t size)
@@ -41,7 +37,7 @@ void shard_object_file(struct shard_object *object, const int *fd, uint64_t size
 		.gap = FILE_GAP,
 		.least = FILE_LEAST,
 		.read = shard_file_read,
-		.soon = shard_file_soon,
+		.ahead = true,
 	};
 }
 
@@ -49,16 +45,73 @@ int shard_window_init(struct shard_window *window, const struct shard_object *ob
 {
 	*window = (struct shard_window){
 		.object = object,
-		.bytes = malloc(2 * (size_t)SHARD_MOST),
+		.room = {malloc(ROOM)},
 		.next = object->least,
 	};
+	window->bytes = window->room[0];
 	return window->bytes != NULL ? 0 : -ENOMEM;
 }
 
 void shard_window_fini(struct shard_window *window)
 {
-	free(window->bytes);
+	shard_ahead_free(window->ahead);
+	free(window->room[0]);
+	free(window->room[1]);
 }
+
+/* ---- ahead ---- */
+
+/* Where there is no memory or thread for it, nothing is read ahead. */
+static bool shard_window_can_ahead(struct shard_window *window)
+{
+	if (!window->object->ahead || window->next < SHARD_MOST)
+		return false;
+	if (window->room[1] == NULL)
+		window->room[1] = malloc(ROOM);
+	if (window->ahead == NULL && window->room[1] != NULL)
+		window->ahead = shard_ahead_new(window->object);
+	return window->ahead != NULL;
+}
+
+/* What follows the bytes that are here. */
+static void shard_window_begin(struct shard_window *window)
+{
+	const struct shard_object *object = window->object;
+	uint64_t from = window->from + window->have, left = object->size - from;
+
+	if (left == 0 || !shard_window_can_ahead(window))
+		return;
+	shard_ahead_begin(window->ahead, window->room[!window->half] + SHARD_MOST, from,
+			  left < SHARD_MOST ? (size_t)left : SHARD_MOST);
+	window->pending = true;
+}
+
+/* Goes on in the other room if what was read ahead holds the rest of what is wanted. What
+ * was not read is read again, and then says why. */
+static bool shard_window_turn(struct shard_window *window, uint64_t at, size_t size)
+{
+	uint64_t end = window->from + window->have;
+	unsigned char *data = window->room[!window->half] + SHARD_MOST;
+	size_t left;
+	ssize_t got;
+
+	if (!window->pending)
+		return false;
+	got = shard_ahead_end(window->ahead);
+	window->pending = false;
+	if (got <= 0 || at < window->from || at > end + (size_t)got ||
+	    size > end + (size_t)got - at)
+		return false;
+	left = at < end ? (size_t)(end - at) : 0;
+	memcpy(data - left, window->bytes + (window->have - left), left);
+	window->half = !window->half;
+	window->bytes = data - left;
+	window->from = end - left;
+	window->have = left + (size_t)got;
+	return true;
+}
+
+/* ---- in place ---- */
 
 /* Reads until there are `least` bytes more, at most `most`. */
 static int shard_window_read(struct shard_window *window, size_t least, size_t most)
@@ -81,12 +134,14 @@ static int shard_window_read(struct shard_window *window, size_t least, size_t m
 /* Drops what lies before `at`, or all if the rest is not worth reading on to there. */
 static void shard_window_move(struct shard_window *window, uint64_t at)
 {
+	const unsigned char *bytes = window->bytes;
 	uint64_t end = window->from + window->have;
 
+	window->bytes = window->room[window->half];
 	if (at >= window->from && at <= end) {
 		size_t gone = (size_t)(at - window->from);
 
-		memmove(window->bytes, window->bytes + gone, window->have - gone);
+		memmove(window->bytes, bytes + gone, window->have - gone);
 		window->from = at;
 		window->have -= gone;
 	} else if (at > end && at - end <= window->object->gap) {
@@ -116,6 +171,10 @@ const unsigned char *shard_window_get(struct shard_window *window, uint64_t at,
 	*result = -ENODATA;
 	if (at > window->object->size || size > window->object->size - at)
 		return NULL;
+	if (shard_window_turn(window, at, size)) {
+		shard_window_begin(window);
+		return window->bytes + (at - window->from);
+	}
 	shard_window_move(window, at);
 	lacking = (size_t)(at - window->from) + size - window->have;
 	left = window->object->size - window->from - window->have;
@@ -125,9 +184,7 @@ const unsigned char *shard_window_get(struct shard_window *window, uint64_t at,
 	*result = shard_window_read(window, lacking, most);
 	if (*result < 0)
 		return NULL;
-	if (window->object->soon != NULL && window->next == SHARD_MOST)
-		window->object->soon(window->object->state, window->from + window->have,
-				     SHARD_MOST);
+	shard_window_begin(window);
 	window->next = shard_least_of(2 * window->next, SHARD_MOST);
 	return window->bytes + (at - window->from);
 }

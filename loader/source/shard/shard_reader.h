@@ -10,6 +10,7 @@
 #ifndef DSA_SHARD_READER_H
 #define DSA_SHARD_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,19 +30,30 @@ struct shard_object {
 	/* Reads at most `size` bytes at `from`. Returns how many, 0 at the end, -errno. */
 	ssize_t (*read)(void *state, void *to, size_t size, uint64_t from);
 
-	/* What is read next, most likely; may be NULL. */
-	void (*soon)(void *state, uint64_t from, size_t size);
+	/* It may be called by another thread, once at a time, and so is read ahead. */
+	bool ahead;
 };
 
 /* A file that is open; fd is the caller's, and outlives the object. */
 void shard_object_file(struct shard_object *object, const int *fd, uint64_t size);
 
+/*
+ * While one half of its room is looked at, the other is read ahead; what is left of the first
+ * then goes before it:
+ *
+ *	|...... SHARD_MOST ..... left|======= SHARD_MOST ========|
+ */
 struct shard_window {
 	const struct shard_object *object;
-	unsigned char *bytes; /* room for two times SHARD_MOST */
-	uint64_t from;        /* of the first byte in it */
-	size_t have;          /* bytes in it */
-	size_t next;          /* bytes of the next read, if it goes on from there */
+	unsigned char *room[2]; /* each two times SHARD_MOST */
+	int half;               /* the room that bytes lie in */
+	unsigned char *bytes;
+	uint64_t from; /* of the first byte */
+	size_t have;   /* bytes */
+	size_t next;   /* bytes of the next read, if it goes on from there */
+
+	struct shard_ahead *ahead; /* NULL: not begun */
+	bool pending;              /* it reads what follows, into the other room */
 };
 
 /* 0 or -ENOMEM. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { IDLE = 1 << 20 };
+enum { IDLE = 1 << 20, REGION = 4 << 20 }; /* the first is too small for a region */
 
 static void assert_fits(struct blob *blob, size_t size, size_t alignment)
 {
@@ -63,6 +63,34 @@ static void sizes_at_the_edges_have_room(void **state)
 	assert_null(blob_pool_take(pool, ((size_t)1 << 31) + 1));
 	assert_null(blob_new(SIZE_MAX - 8, 1));
 	blob_pool_free(pool);
+}
+
+/* 6 MB in blobs of up to 32 KiB: the last ones come from the heap. */
+static void blobs_of_a_region_lie_apart(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(64, REGION);
+	struct blob *blobs[400], *again;
+
+	(void)state;
+	for (size_t i = 0; i < 400; i++) {
+		blobs[i] = blob_pool_take(pool, 1 + i * 7919 % 32768);
+		assert_non_null(blobs[i]);
+		assert_int_equal((uintptr_t)blobs[i]->data % 64, 0);
+		memset(blobs[i]->data, (int)(i % 251), blobs[i]->size);
+	}
+	for (size_t i = 0; i < 400; i++)
+		for (size_t j = 0; j < blobs[i]->size; j++)
+			assert_int_equal(blobs[i]->data[j], i % 251);
+	blob_put(blobs[7]);
+	nomem_at(1);
+	again = blob_pool_take(pool, 1 + 7 * 7919 % 32768);
+	nomem_at(0);
+	assert_ptr_equal(again, blobs[7]);
+	for (size_t i = 0; i < 399; i++)
+		blob_put(blobs[i]);
+	blob_pool_free(pool);
+	memset(blobs[399]->data, 1, blobs[399]->size);
+	blob_put(blobs[399]);
 }
 
 static void memory_is_used_again(void **state)
@@ -153,7 +181,7 @@ static void short_memory_is_told(void **state)
 	(void)state;
 	nomem_at(1);
 	assert_null(blob_pool_new(1, IDLE));
-	pool = blob_pool_new(1, IDLE);
+	pool = blob_pool_new(1, 100);
 	nomem_at(1);
 	assert_null(blob_pool_take(pool, 1));
 	nomem_at(1);
@@ -167,6 +195,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size_has_room_however_often_it_is_reused),
 		cmocka_unit_test(sizes_at_the_edges_have_room),
+		cmocka_unit_test(blobs_of_a_region_lie_apart),
 		cmocka_unit_test(memory_is_used_again),
 		cmocka_unit_test(small_ones_take_little),
 		cmocka_unit_test(no_more_is_kept_than_allowed),

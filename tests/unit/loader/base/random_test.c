@@ -216,6 +216,9 @@ static void runs_are_about_a_mebibyte(void **state)
 	assert_int_equal(small.window, 1024 * 64);
 	assert_int_equal(large.run, 1);
 	assert_int_equal(permutation_blocks_of(0, 7).run, 1 << 20);
+	assert_int_equal(permutation_blocks_of(4280 * 100, 100).run, 256);
+	assert_int_equal(permutation_blocks_of(4352 * 100, 100).run, 256);
+	assert_int_equal(permutation_blocks_of(12000 * 100, 100).run, 64);
 }
 
 int main(int argc, char **argv)
