@@ -23,7 +23,7 @@ import threading
 import time
 import zlib
 
-LIMIT = .002  # of the time that batches take; half a per cent with what cannot be measured of it
+LIMIT = .001  # of the time that batches take; several times that with what it can't count
 DEEP, MANY = 8, 48  # data sets and transforms inside each other; transforms
 TRANSFORMS = ("transform", "transforms", "target_transform")
 REST, DECODE, COLLATE = "__getitem__", "decode", "collate"

@@ -106,11 +106,12 @@ def train_epochs(training, loader, epochs):
 
 
 def compare_looks(training, loader, turns):
-    meter, turn = sys.modules["dsa_transforms"].Meter, 8
+    turn = 8
     batches = itertools.chain.from_iterable(itertools.repeat(loader))
     ratios, plain = [], 0.
     for batch in itertools.islice(batches, 2 * turn):
         training.step(*batch)
+    meter = sys.modules["dsa_transforms"].Meter  # there is one by now
     for number in range(turns):
         took = {}
         for meter.busy in (False, True) if number % 2 else (True, False):
