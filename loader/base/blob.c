@@ -13,9 +13,7 @@ enum {
 	STEPS = 1 << STEP_BITS,
 	OCTAVES = 24,
 	CLASSES = 1 + OCTAVES * STEPS, /* the first: up to 1 << SMALLEST_BITS */
-	CARVED =
-		1
-		<< 20, /* larger ones are mapped alone by malloc(), and there are few */
+	CARVED = 1 << 20, /* larger ones are few, and mapped alone by malloc() */
 };
 
 /* A sanitizer sees where a blob ends on the heap alone. */
@@ -118,8 +116,7 @@ static unsigned class_of(size_t size, size_t *capacity)
 	return 1 + (octave - SMALLEST_BITS) * STEPS + ((size - 1) >> step) % STEPS;
 }
 
-/* One that is tried once: of whole huge pages, and only as much of it as is carved becomes
- * memory. */
+/* Once, of whole huge pages; only what is carved of it becomes memory. */
 static void pool_map(struct blob_pool *pool)
 {
 	size_t size = REGIONS ? pool->most_idle / HUGE_PAGE * HUGE_PAGE : 0;

@@ -24,17 +24,18 @@ from punctual import go_first
 class Files(torch.utils.data.Dataset):
     """A file a sample."""
 
-    def __init__(self, root, prep, kill_at=None):
-        self.root, self.prep, self.kill_at = root, prep / 1e3, kill_at
+    def __init__(self, root, prep, kill=None):
+        self.root, self.prep, self.kill, self.kill_at = root, prep / 1e3, kill, None
         self.files = sorted(glob.glob(root + "/*"))
 
     def __len__(self):
         return len(self.files)
 
     def __getitem__(self, i):
-        if self.kill_at is not None and time.monotonic() > self.kill_at and \
-                torch.utils.data.get_worker_info().id == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self.kill is not None and torch.utils.data.get_worker_info().id == 0:
+            self.kill_at = self.kill_at or time.monotonic() + self.kill
+            if time.monotonic() > self.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
         with open(self.files[i], "rb", buffering=0) as file:
             size = len(file.read())
         if self.prep > 0:
@@ -126,9 +127,9 @@ def loader_of(data, batch=8, **more):
 
 def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0, batch=8,
           twice=0):
-    """Until somebody ends it; with `kill` a worker dies after so many seconds."""
-    kill_at = None if kill is None else time.monotonic() + kill
-    data = (Twice if twice else Files)(folder, prep, kill_at)
+    """Until somebody ends it; with `kill` a worker dies so many seconds after its first
+    sample."""
+    data = (Twice if twice else Files)(folder, prep, kill)
     loader = loader_of(data, batch, num_workers=int(workers))
     training = (Device if device else Training)(rate)
     for _ in range(int(epochs)):

@@ -91,12 +91,13 @@ static void shard_window_begin(struct shard_window *window)
 static bool shard_window_turn(struct shard_window *window, uint64_t at, size_t size)
 {
 	uint64_t end = window->from + window->have;
-	unsigned char *data = window->room[!window->half] + SHARD_MOST;
+	unsigned char *data;
 	size_t left;
 	ssize_t got;
 
 	if (!window->pending)
 		return false;
+	data = window->room[!window->half] + SHARD_MOST;
 	got = shard_ahead_end(window->ahead);
 	window->pending = false;
 	if (got <= 0 || at < window->from || at > end + (size_t)got ||
