@@ -26,7 +26,10 @@
 
 static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-direct"};
 
-enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
+enum {
+	ENGINES = sizeof(engines) / sizeof(engines[0]),
+	LARGE = 2 << 20, /* its blob is from the heap, not from the region of a pool */
+};
 
 static void auto_takes_an_engine_that_fits_and_says_why(void **state)
 {
@@ -389,9 +392,10 @@ static void nonsense_is_refused(void **state)
 
 static void short_memory_is_told_and_nothing_leaks(void **state)
 {
-	struct source *source = folder_usual("/tmp");
+	struct source *source = folder_new("/tmp");
 
 	(void)state;
+	folder_add(source, "x", LARGE, LARGE);
 	for (int e = 0; e < ENGINES; e++) {
 		struct fetch_config config = {.engine = engines[e], .depth = 1};
 		unsigned failures = 0;
@@ -408,7 +412,7 @@ static void short_memory_is_told_and_nothing_leaks(void **state)
 			assert_int_equal(err.code, fetch == NULL ? ENOMEM : 0);
 		}
 		assert_true(failures >= 2);
-		/* The next to fail is the blob of the first sample. */
+		/* The next to fail is the blob of the sample. */
 		client_wait(&client, &client.done, 1);
 		assert_int_equal(client.result[0], -ENOMEM);
 		client_set(&client, &client.closed, true);
