@@ -151,8 +151,11 @@ static int disk_setup(void **state)
 	disk = (struct disk){.bytes = malloc(SIZE), .fails = SIZE};
 	if (disk.bytes == NULL)
 		return -1;
-	for (size_t i = 0; i < SIZE; i += 8)
-		memcpy(disk.bytes + i, &(uint64_t){random_next(&disk.random)}, 8);
+	for (size_t i = 0; i < SIZE; i += 8) {
+		uint64_t eight = random_next(&disk.random);
+
+		memcpy(disk.bytes + i, &eight, 8);
+	}
 	return 0;
 }
 
