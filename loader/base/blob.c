@@ -1,6 +1,7 @@
 /* blob.c - counts references, and keeps the memory of blobs by size for the next. */
 #include "loader/base/blob.h"
 #include "loader/base/bytes/huge.h"
+#include "loader/base/thread_pool.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -65,7 +66,7 @@ struct blob_pool *blob_pool_new(size_t alignment, size_t most_idle)
 	if (pool == NULL)
 		return NULL;
 	atomic_init(&pool->references, 1);
-	pthread_mutex_init(&pool->lock, NULL);
+	thread_lock_init(&pool->lock);
 	pool->alignment = alignment;
 	pool->most_idle = most_idle;
 	return pool;

@@ -45,6 +45,16 @@ int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument
 	return code;
 }
 
+void thread_lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 void thread_pool_run(unsigned threads, void (*work)(void *context), void *context)
 {
 	struct thread_pool pool = {work, context};

@@ -1,6 +1,7 @@
 /* evict.c - a cache of entries, of which an order says which one goes next. */
 #include "loader/cache/evict.h"
 #include "loader/base/blob.h"
+#include "loader/base/thread_pool.h"
 #include "loader/cache.h"
 
 #include <pthread.h>
@@ -135,7 +136,7 @@ void *evict_open(const struct cache_policy *policy, size_t samples, size_t capac
 	evict->order = order;
 	evict->samples = samples;
 	evict->capacity = capacity;
-	pthread_mutex_init(&evict->lock, NULL);
+	thread_lock_init(&evict->lock);
 	return evict;
 }
 

@@ -154,9 +154,9 @@ static int pool_open(struct fetch *fetch, struct error *err)
 		pool->free[i] = &pool->place[i];
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&pool->lock, NULL);
+	thread_lock_init(&pool->lock);
 	pthread_cond_init(&pool->turn, NULL);
-	pthread_mutex_init(&pool->hold, NULL);
+	thread_lock_init(&pool->hold);
 	pthread_cond_init(&pool->flushed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	fetch->state = pool;

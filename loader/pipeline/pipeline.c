@@ -2,6 +2,7 @@
 #include "loader/pipeline.h"
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
+#include "loader/base/thread_pool.h"
 #include "loader/base/throttle.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
@@ -18,7 +19,7 @@ static void init_sync(struct pipeline *p)
 
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&p->lock, NULL);
+	thread_lock_init(&p->lock);
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->wanted, NULL);
 	pthread_cond_init(&p->idle, &monotonic);
