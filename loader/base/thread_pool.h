@@ -9,9 +9,7 @@ int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument
 
 /*
  * A mutex that is held for less than it takes to sleep and to be woken, and is wanted by
- * several threads for each sample: who finds it taken looks again for a moment. Without
- * that, threads that have slept for it wake each other at every sample from then on: of
- * 4 kB, that took up to two thirds of all CPU time on two cores.
+ * several threads for each sample: who finds it taken looks again for a moment.
  */
 void thread_lock_init(pthread_mutex_t *lock);
 
