@@ -304,7 +304,8 @@ struct profile_fact {
 
 struct profile_proof {
 	double share[STAGES]; /* of wall time */
-	double fetch_half;    /* of fetch's interval, by what windows differ in */
+	double fetch_half;    /* of fetch's interval, by what windows differ in; NAN:
+			       * unknown */
 	char *basis;          /* how it was found, one line */
 };
 

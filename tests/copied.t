@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from house import BUILD, DSA, HERE, Scratch, Tap, unsure
+from house import BUILD, DSA, HERE, Scratch, Tap, half_of, unsure
 
 SOAK = bool(os.environ.get("SOAK"))
 FAKE = os.path.join(BUILD, "fake")
@@ -92,7 +92,7 @@ def off(workload, result):
     wrong = []
     for name, value in truth(workload, result).items():
         share = result["stalls"][name]
-        half = TRUTH.half_of(share)
+        half = half_of(share)
         line = f"{name} {100 * share['share']:.2f} ±{100 * half:.2f}, truth {100 * value:.2f}"
         print(f"#   {line}", flush=True)
         if abs(share["share"] - value) > OFF + unsure(result, name):
@@ -102,7 +102,8 @@ def off(workload, result):
         wrong.append(f"they sum to {total}")
     proof, stalls = result["second_proof"], result["stalls"]
     gap = sum(proof[name]["share"] - stalls[name]["share"] for name in ("prep", "fetch"))
-    gap -= result.get("prep_split", {}).get("contention_share", 0)  # loaded windows'
+    gap -= result.get("prep_split", {}).get("contention_share", 0)
+    # no device is idle for what loaded windows say
     print(f"#   {proof['basis']}: prep and fetch {100 * gap:+.2f} points", flush=True)
     if ("device idle" not in proof["basis"] or
             abs(gap) > OFF + max(unsure(result, name) for name in stalls)):

@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from house import BUILD, HERE, unsure
+from house import BUILD, HERE, half_of, unsure
 
 SOAK = bool(os.environ.get("SOAK"))
 OFF, APART = (.02, .03) if SOAK else (.08, .15)  # a share, and the second proof of it
@@ -165,12 +165,6 @@ def truth(result):
     cached, real = sum(cached) / len(cached), sum(real) / len(real)
     return {"compute": synthetic / real, "prep": (cached - synthetic) / real,
             "fetch": (real - cached) / real}
-
-
-def half_of(share):
-    """Of an interval that may be cut at one end to what is possible; the truth is not: where
-    nothing waits, real windows may well have been the faster ones."""
-    return max(share["high"] - share["share"], share["share"] - share["low"])
 
 
 def judge(case, result):

@@ -3,7 +3,7 @@
 #include "loader/base/random.h"
 
 enum { RUN_BYTES = 1 << 20, WINDOW_RUNS = 64 };
-static const double ROUNDED = 1.41421356; /* the power of two that is next, by ratio */
+static const double ROUNDED = 1.41421356; /* to the nearest power of two, by ratio */
 
 void permutation_fill(uint32_t *order, uint32_t count, uint64_t seed, uint64_t epoch)
 {

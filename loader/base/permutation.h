@@ -23,7 +23,7 @@ struct permutation_blocks {
 };
 
 /*
- * Runs of about 1 MiB, 64 of them in a window, for samples of this mean size. A run is a
+ * Runs of .7 to 1.4 MiB, 64 of them in a window, for samples of this mean size. A run is a
  * power of two of samples: the few bytes that a kind of shards adds to each then change no
  * order.
  */

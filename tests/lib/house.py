@@ -153,14 +153,20 @@ def middle_stalls(result):
     return shares
 
 
+def half_of(share):
+    """The larger part of its interval, which may be cut at one end to what is possible; the
+    truth is not: where nothing waits, real windows may well have been the faster ones."""
+    return max(share["high"] - share["share"], share["share"] - share["low"])
+
+
 def unsure(result, stage):
     """How far beside the truth a share may be that others on the machine disturbed, as the
-    result itself tells: the larger part of its interval, which may be cut at one end to what
-    is possible. One that is wider than WIDEST says nothing. 0 in the long form of a test."""
+    result itself tells. An interval that is wider than WIDEST says nothing. 0 in the long form
+    of a test."""
     share = result["stalls"][stage]
     if os.environ.get("SOAK") or "low" not in share:
         return 0
-    half = max(share["high"] - share["share"], share["share"] - share["low"])
+    half = half_of(share)
     if half <= WIDEST:
         return half
     print(f"#   {stage} ±{100 * half:.0f} points: it says nothing")
