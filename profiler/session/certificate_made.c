@@ -16,6 +16,8 @@
 /* A read takes whole blocks, and may take one more at each end of a file. */
 #define BLOCK_BYTES 8192
 
+#define PAGE_BYTES 4096. /* that a process faults in */
+
 /* Copies that the program changed cost little; false writes what they did. */
 static bool made_cheaply(struct window *window)
 {
@@ -118,10 +120,20 @@ static bool made_resident(struct window *window)
 			    ends ? "ended" : "began", least, made->listed_bytes);
 }
 
+/* Bytes that may have come from storage. Where the files are known to lie in memory, what
+ * did is none of them: a page of the program itself now and then. */
+static double made_cold(const struct trace_made *made)
+{
+	bool known = made->begin_resident != UINT64_MAX;
+
+	return fmax(COLD_SHARE * (double)made->bytes,
+		    known ? PAGE_BYTES * made->batches : 0);
+}
+
 static bool made_warm(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
-	bool warm = (double)made->storage_bytes <= COLD_SHARE * (double)made->bytes;
+	bool warm = (double)made->storage_bytes <= made_cold(made);
 
 	if (!made_alike(window))
 		return false;

@@ -386,12 +386,14 @@ def median(times):
     return sorted(times)[len(times) // 2]
 
 
-def own_times(folder, batch=8):
-    """Seconds that nobody asked for: to be given a batch that lies ready, and to make one
-    beyond its sleeps. Of the first the lower quartile: tests run beside this."""
-    it, overs, makes = iter(loader_of(Files(folder, 0), batch, num_workers=2)), [], []
+def own_times(folder, batch=8, workers=2, prep=1, rate=400):
+    """Seconds that nobody asked for: to be given a batch that lies ready, after steps as long as
+    workers need to have one ready, and to make one beyond its sleeps."""
+    step = batch * max(1 / rate, 1.5e-3 * prep / max(1, workers))
+    it = iter(loader_of(Files(folder, prep), batch, num_workers=max(1, int(workers))))
+    overs, makes = [], []
     for _ in range(50):
-        time.sleep(.02)
+        time.sleep(step)
         began = time.monotonic()
         next(it)
         overs.append(time.monotonic() - began)
@@ -400,7 +402,7 @@ def own_times(folder, batch=8):
         began = time.monotonic()
         next(it)
         makes.append(time.monotonic() - began - batch * 1e-3)
-    print(json.dumps({"over": sorted(overs[5:])[len(overs) // 4], "batch": median(makes)}))
+    print(json.dumps({"over": median(overs[5:]), "batch": median(makes)}))
 
 
 class Nothing(torch.utils.data.Dataset):

@@ -152,6 +152,23 @@ static void cached_ones_read_what_they_did_and_from_memory(void **state)
 	assert_false(proven(TRACE_CACHED, 0, "not recorded"));
 }
 
+/* A process that faults a page of its own in reads no sample from storage. */
+static void pages_of_the_program_are_no_data(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	made->bytes = made->listed_bytes = 100000;
+	made->begin_resident = made->end_resident = 100000;
+	made->storage_bytes = BATCHES * 4096;
+	assert_true(proven(TRACE_CACHED, 0, "of 100000 bytes of 20 batches came"));
+	made->storage_bytes++;
+	assert_false(proven(TRACE_CACHED, 0, "void: 81921 of 100000 bytes"));
+	made->storage_bytes = 4096;
+	made->begin_resident = made->end_resident = UINT64_MAX;
+	assert_false(proven(TRACE_CACHED, 0, "void: 4096 of 100000 bytes"));
+}
+
 static void data_in_memory_needs_no_file(void **state)
 {
 	(void)state;
@@ -242,6 +259,7 @@ int main(int argc, char **argv)
 		TEST(the_stream_proves_itself_by_its_records),
 		TEST(synthetic_ones_made_nothing),
 		TEST(cached_ones_read_what_they_did_and_from_memory),
+		TEST(pages_of_the_program_are_no_data),
 		TEST(data_in_memory_needs_no_file),
 		TEST(drawn_ones_read_what_was_evicted),
 		TEST(emulated_storage_held_reads_back),
