@@ -66,12 +66,15 @@ struct fetch_job {
  *	no file, -EFBIG beyond 1 GiB, -ENODATA where a file ends within its part; those
  *	of loader/net.h; -EHOSTDOWN when a server gave no answer to any request within
  *	its deadline).
+ * drained: all that is finished is handed on, and the thread waits next: done() may leave
+ *	it to this call to wake others, once for many. May be NULL.
  */
 struct fetch_client {
 	void *context;
 	bool (*next)(void *context, bool wait, struct fetch_job *job);
 	void (*done)(void *context, const struct fetch_job *job, struct blob *blob,
 		     int result);
+	void (*drained)(void *context);
 };
 
 /* The result of a sample is about all that follow, too. */

@@ -44,7 +44,10 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 
 	if (!got) {
 		fetch->starved = clock_now();
-		if (!wait || !client->next(client->context, true, &place->job))
+		if (!wait)
+			return false;
+		fetch_drained(fetch);
+		if (!client->next(client->context, true, &place->job))
 			return false;
 		fetch->starved = clock_now();
 	}
@@ -163,6 +166,12 @@ void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blo
 		fetch_hand_on(fetch, place, blob, result);
 	else
 		fetch_split(fetch, place, blob, result);
+}
+
+void fetch_drained(const struct fetch *fetch)
+{
+	if (fetch->client.drained != NULL)
+		fetch->client.drained(fetch->client.context);
 }
 
 static int fetch_open_engine(struct fetch *fetch, struct error *err)

@@ -89,4 +89,8 @@ bool fetch_held(const struct fetch *fetch, const struct fetch_place *place);
 void fetch_done(struct fetch *fetch, struct fetch_place *place, struct blob *blob,
 		int result);
 
+/* Before an engine's thread waits for anything but the next job; fetch_take() does it
+ * itself. */
+void fetch_drained(const struct fetch *fetch);
+
 #endif

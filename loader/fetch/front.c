@@ -55,6 +55,14 @@ static void front_done(void *context, const struct fetch_job *job, struct blob *
 	front->client.done(front->client.context, job, blob, result);
 }
 
+static void front_drained(void *context)
+{
+	const struct front *front = context;
+
+	if (front->client.drained != NULL)
+		front->client.drained(front->client.context);
+}
+
 /* ---- the threads ---- */
 
 static void front_miss(struct front *front, const struct fetch_job *job)
@@ -127,8 +135,10 @@ static void *front_run(void *context)
 	struct fetch_job job;
 
 	fetch_thread_started(front->fetch);
-	while (front->client.next(front->client.context, true, &job))
+	while (front->client.next(front->client.context, true, &job)) {
 		front_take(front, &job);
+		front_drained(front);
+	}
 	pthread_mutex_lock(&front->lock);
 	front->running--;
 	pthread_cond_broadcast(&front->filled);
@@ -153,8 +163,10 @@ int front_open(struct fetch *fetch, struct disk *disk)
 	pthread_cond_init(&front->filled, NULL);
 	pthread_cond_init(&front->emptied, NULL);
 	fetch->front = front;
-	fetch->client = (struct fetch_client){
-		.context = front, .next = front_next, .done = front_done};
+	fetch->client = (struct fetch_client){.context = front,
+					      .next = front_next,
+					      .done = front_done,
+					      .drained = front_drained};
 	return 0;
 }
 

@@ -355,6 +355,7 @@ static void net_fetch_wait(struct net_fetch *own, uint64_t due)
 		most = due > now ? due - now : 0;
 	if (own->busy == 0 || (own->more && own->busy < own->fetch->depth))
 		most = 0;
+	fetch_drained(own->fetch);
 	net_wait(own->net, most);
 }
 

@@ -3,6 +3,8 @@
  *
  * The threads take turns in asking the client for work, so that at most one waits
  * inside client->next() and a place is never given to more threads than the depth.
+ * Who has a job passes the turn on before it reads, which wakes another thread; where
+ * reads take less than that, as from the page cache, it keeps the turn and reads alone.
  */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
@@ -14,12 +16,19 @@
 #include <stdlib.h>
 #include <time.h>
 
+enum {
+	QUICK_NS = 20000, /* about what waking a thread costs both */
+	LATELY = 8,       /* reads, of the mean that is held against it */
+	TOLD_AFTER = 16,  /* reads of a thread that reads alone */
+};
+
 struct pool {
 	struct fetch *fetch;
 	pthread_mutex_t lock; /* guards all up to `hold` */
 	pthread_cond_t turn;  /* nobody is asking, and there is a free place */
-	bool asking, over;
+	bool asking, over;    /* asking: or reading alone */
 	unsigned threads, busy;
+	int64_t lately; /* what a read took, ns */
 	pthread_t thread[LIMIT_FETCH_DEPTH];
 	struct fetch_place *free[LIMIT_FETCH_DEPTH]; /* places, from [busy] on */
 	struct fetch_place place[LIMIT_FETCH_DEPTH];
@@ -28,36 +37,81 @@ struct pool {
 	pthread_cond_t flushed; /* held reads may go */
 };
 
-/* Gives back the place of a finished read, if any, and takes one for the next. */
-static struct fetch_place *pread_turn(struct pool *pool, struct fetch_place *place)
+/* One of the threads. */
+struct pread_reader {
+	struct pool *pool;
+	struct fetch_place *place; /* of its read, NULL: none */
+	bool alone;                /* it has kept the turn */
+	unsigned untold;           /* reads done since the client was told */
+};
+
+/* Under lock. */
+static void pread_pass(struct pread_reader *reader)
 {
-	bool got;
+	struct pool *pool = reader->pool;
+
+	reader->alone = false;
+	pool->asking = false;
+	if (pool->busy < pool->fetch->depth)
+		pthread_cond_signal(&pool->turn);
+}
+
+/* Gives back the place of a finished read, if any, and waits for the turn and a place for
+ * the next; false: there is none any more. */
+static bool pread_turn(struct pread_reader *reader)
+{
+	struct pool *pool = reader->pool;
+	bool over;
 
 	pthread_mutex_lock(&pool->lock);
-	if (place != NULL)
-		pool->free[--pool->busy] = place;
+	if (reader->place != NULL)
+		pool->free[--pool->busy] = reader->place;
+	if (reader->alone)
+		pool->asking = false;
 	while (!pool->over && (pool->asking || pool->busy >= pool->fetch->depth))
 		pthread_cond_wait(&pool->turn, &pool->lock);
-	if (pool->over) {
-		pthread_mutex_unlock(&pool->lock);
-		return NULL;
+	over = pool->over;
+	if (!over) {
+		pool->asking = true;
+		reader->place = pool->free[pool->busy++];
 	}
-	pool->asking = true;
-	place = pool->free[pool->busy++];
 	pthread_mutex_unlock(&pool->lock);
+	return !over;
+}
 
-	got = fetch_take(pool->fetch, true, place);
+/* The next job, in its turn; false: never again. */
+static bool pread_take(struct pread_reader *reader)
+{
+	struct pool *pool = reader->pool;
+	bool got;
+
+	if (!pread_turn(reader))
+		return false;
+	got = fetch_take(pool->fetch, true, reader->place);
 
 	pthread_mutex_lock(&pool->lock);
-	pool->asking = false;
+	reader->alone = got && pool->lately < QUICK_NS;
 	if (!got) {
 		pool->over = true;
 		pthread_cond_broadcast(&pool->turn);
-	} else if (pool->busy < pool->fetch->depth) {
-		pthread_cond_signal(&pool->turn);
+	} else if (!reader->alone) {
+		pread_pass(reader);
 	}
 	pthread_mutex_unlock(&pool->lock);
-	return got ? place : NULL;
+	return got;
+}
+
+/* Who waits from here on lets others ask. */
+static void pread_read_ended(struct pread_reader *reader, uint64_t took)
+{
+	struct pool *pool = reader->pool;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->lately += ((int64_t)took - pool->lately) / LATELY;
+	if (reader->alone &&
+	    (pool->lately >= QUICK_NS || fetch_held(pool->fetch, reader->place)))
+		pread_pass(reader);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* Sleeps until the throttle lets the read go, or a flush does. */
@@ -76,21 +130,31 @@ static void pread_hold_back(struct pool *pool, const struct fetch_place *place)
 	pthread_mutex_unlock(&pool->hold);
 }
 
+static void pread_read(struct pread_reader *reader)
+{
+	struct fetch *fetch = reader->pool->fetch;
+	struct fetch_place *place = reader->place;
+	struct blob *blob = NULL;
+	uint64_t start = clock_now();
+	int rc = reader_read(&fetch->reader, &place->job, &blob, &place->parts);
+
+	fetch_due(fetch, place, blob);
+	pread_read_ended(reader, clock_now() - start);
+	pread_hold_back(reader->pool, place);
+	fetch_done(fetch, place, blob, rc);
+	if (reader->alone && ++reader->untold < TOLD_AFTER)
+		return;
+	reader->untold = 0;
+	fetch_drained(fetch);
+}
+
 static void *pread_run(void *arg)
 {
-	struct pool *pool = arg;
-	struct fetch_place *place = NULL;
+	struct pread_reader reader = {.pool = arg};
 
-	fetch_thread_started(pool->fetch);
-	while ((place = pread_turn(pool, place)) != NULL) {
-		struct blob *blob = NULL;
-		int rc = reader_read(&pool->fetch->reader, &place->job, &blob,
-				     &place->parts);
-
-		fetch_due(pool->fetch, place, blob);
-		pread_hold_back(pool, place);
-		fetch_done(pool->fetch, place, blob, rc);
-	}
+	fetch_thread_started(reader.pool->fetch);
+	while (pread_take(&reader))
+		pread_read(&reader);
 	return NULL;
 }
 

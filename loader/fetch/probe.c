@@ -3,7 +3,8 @@
  *
  * Each engine reads some samples, not the same ones, in the order A B B A, so that a
  * drift of the machine hits both alike. The most bytes/s wins; where they are near,
- * the least CPU time a byte.
+ * the least CPU time a byte. What is read faster than threads start, as from memory, is
+ * read again, and more often.
  */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
@@ -11,6 +12,7 @@
 #include "loader/fetch/engine.h"
 #include "loader/source.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum {
@@ -19,6 +21,8 @@ enum {
 	/* Reads a round. Those through the page cache leave 1/50 of the data in it. */
 	MOST_SAMPLES = 1024,
 	SHARE = 50,
+	LEAST_NS = 10000000, /* of all rounds of an engine, to tell which is faster */
+	MOST_TIMES = 100,    /* that a sample is read by one */
 };
 
 static const double tie = 0.05; /* bytes/s closer than this count as equal */
@@ -33,7 +37,8 @@ struct contender {
 struct round {
 	const struct fetch_config *config;
 	uint32_t samples;     /* in the source */
-	uint32_t length;      /* samples a round */
+	uint32_t different;   /* samples that a round reads, */
+	uint32_t length;      /* and how many, some of them again */
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t changed;
 	uint64_t start, deadline; /* start: when the engine first asked */
@@ -44,10 +49,12 @@ struct round {
 
 static uint32_t probe_pick(const struct round *round, uint32_t i)
 {
+	uint32_t of = ROUNDS * round->different;
+
+	i = i / round->length * round->different + i % round->length % round->different;
 	if (round->config->probes > 0)
 		return round->config->probe[i % round->config->probes];
-	return (uint32_t)((uint64_t)i * round->samples / (ROUNDS * round->length)) %
-	       round->samples;
+	return (uint32_t)((uint64_t)i * round->samples / of) % round->samples;
 }
 
 static bool round_next(void *context, bool wait, struct fetch_job *job)
@@ -119,7 +126,8 @@ static bool probe_run(struct contender *one, struct round *round,
 		      const struct source *source)
 {
 	const struct fetch_config config = {.depth = round->config->depth};
-	const struct fetch_client client = {round, round_next, round_done};
+	const struct fetch_client client = {
+		.context = round, .next = round_next, .done = round_done};
 	struct fetch_stats stats;
 	struct fetch *fetch;
 
@@ -185,6 +193,23 @@ static uint32_t round_length(const struct fetch_config *config, uint32_t samples
 	return most < MOST_SAMPLES ? most : MOST_SAMPLES;
 }
 
+/* False if one cannot be opened. */
+static bool probe_turn(struct contender *a, struct contender *b, struct round *round,
+		       const struct source *source)
+{
+	round->next = 0;
+	a->bytes = a->wall_ns = a->cpu_ns = 0;
+	b->bytes = b->wall_ns = b->cpu_ns = 0;
+	return probe_run(a, round, source) && probe_run(b, round, source) &&
+	       probe_run(b, round, source) && probe_run(a, round, source);
+}
+
+/* Rounds that take longer than those that took so long together. */
+static void probe_repeat(struct round *round, double ns)
+{
+	round->length *= (uint32_t)fmin(LEAST_NS / fmax(ns, 1) + 1, MOST_TIMES);
+}
+
 const struct fetch_engine *fetch_probe(const struct fetch_config *config,
 				       const struct source *source, char *reason,
 				       size_t size)
@@ -200,11 +225,12 @@ const struct fetch_engine *fetch_probe(const struct fetch_config *config,
 	const struct contender *best = &pread;
 	bool able;
 
-	round.length = round_length(config, round.samples);
-	able = probe_run(&uring, &round, source);
-	for (int i = 0; able && i < 2; i++)
-		able = probe_run(&pread, &round, source);
-	able = able && probe_run(&uring, &round, source);
+	round.different = round.length = round_length(config, round.samples);
+	able = probe_turn(&uring, &pread, &round, source);
+	if (able && uring.wall_ns < LEAST_NS && pread.wall_ns < LEAST_NS) {
+		probe_repeat(&round, fmin(uring.wall_ns, pread.wall_ns));
+		able = probe_turn(&uring, &pread, &round, source);
+	}
 	if (able)
 		best = probe_judge(&uring, &pread, reason, size);
 	else

@@ -340,6 +340,7 @@ static void *uring_run(void *arg)
 	submit_event(loop);
 	while (!loop->over) {
 		uring_fill(loop);
+		fetch_drained(loop->fetch);
 		submit_and_wait(loop);
 		uring_reap(loop);
 		uring_let_go(loop);

@@ -143,6 +143,27 @@ static bool fetch_client_placed(struct pipeline *p, const struct fetch_job *job,
 	return job->members == NULL || merge_came(p, job, blob, tag);
 }
 
+/* Prep workers of what they can begin with: a wake costs more than a small sample takes. */
+static void fetch_client_tell(struct pipeline *p)
+{
+	unsigned wakes = p->untold < p->resting ? p->untold : p->resting;
+
+	p->untold = 0;
+	while (wakes-- > 0)
+		pthread_cond_signal(&p->work);
+}
+
+static void fetch_client_drained(void *context)
+{
+	struct pipeline *p = context;
+
+	if (p->untold == 0)
+		return;
+	pthread_mutex_lock(&p->lock);
+	fetch_client_tell(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
 void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob,
 		     int result)
 {
@@ -165,7 +186,9 @@ void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blo
 		place->fetch_ns = pipeline_ns(fetch_client_took(job));
 		stream_hold(p, place, (uint32_t)blob->size);
 		stream_ready(batch, place, blob);
-		pthread_cond_signal(&p->work);
+		p->untold++;
+		if (p->untold == p->batch) /* of very many at once */
+			fetch_client_tell(p);
 	}
 }
 
@@ -246,8 +269,10 @@ static uint32_t fetch_client_list_last(struct pipeline *p, uint32_t *samples,
 int fetch_client_start(struct pipeline *p, struct error *err)
 {
 	uint32_t last[LAST];
-	const struct fetch_client client = {
-		.context = p, .next = next_job, .done = job_done};
+	const struct fetch_client client = {.context = p,
+					    .next = next_job,
+					    .done = job_done,
+					    .drained = fetch_client_drained};
 	const struct fetch_config config = {
 		.engine = p->parts.options->fetch,
 		.kernel_cache = cache_kernel(p->parts.cache),

@@ -108,6 +108,7 @@ struct pipeline {
 	struct pipeline_turn turn;
 	unsigned active;  /* workers of the turn, */
 	unsigned resting; /* those that wait for work, of all */
+	_Atomic unsigned untold; /* places that came, without a wake so far */
 	unsigned depth;   /* its reads in flight, */
 	uint64_t opened;  /* and batches opened in it */
 	uint64_t gets;    /* objects asked for, if no cache on disk has them */

@@ -183,7 +183,8 @@ static int open_samples(struct bench_fetch *stage, const struct options *options
 static int open_engine(struct bench_fetch *stage, const struct options *options,
 		       struct error *err)
 {
-	const struct fetch_client client = {stage, bench_fetch_next, bench_fetch_done};
+	const struct fetch_client client = {
+		.context = stage, .next = bench_fetch_next, .done = bench_fetch_done};
 	struct fetch_config config = {
 		.engine = options->fetch,
 		.kernel_cache = strcmp(options->cache, "page") == 0,

@@ -54,6 +54,17 @@ void client_done(void *context, const struct fetch_job *job, struct blob *blob,
 	client->calls.bytes += job->calls.bytes;
 	client->out--;
 	client->done++;
+	client->undrained++;
+	pthread_cond_broadcast(&client->changed);
+	pthread_mutex_unlock(&client->lock);
+}
+
+void client_drained(void *context)
+{
+	struct client *client = context;
+
+	pthread_mutex_lock(&client->lock);
+	client->undrained = 0;
 	pthread_cond_broadcast(&client->changed);
 	pthread_mutex_unlock(&client->lock);
 }
@@ -128,7 +139,8 @@ struct fetch *client_open(struct client *client, const struct source *source,
 					    .depth = depth,
 					    .throttle = throttle,
 					    .thread_started = client_thread_started};
-	const struct fetch_client calls = {client, client_next, client_done};
+	const struct fetch_client calls = {client, client_next, client_done,
+					   client_drained};
 	struct error err = {0};
 	struct fetch *fetch = fetch_open(&config, source, &calls, &err);
 
@@ -147,4 +159,5 @@ void client_read(struct client *client, const struct source *source, const char 
 	client_wait(client, &client->done, count);
 	client_set(client, &client->closed, true);
 	fetch_close(fetch);
+	assert_int_equal(client->undrained, 0);
 }

@@ -24,8 +24,9 @@ struct client {
 	bool closed, unthrottled;
 	const uint32_t
 		*members; /* 0..end-1, which come with one read; NULL: each alone */
-	unsigned out, most_out;  /* reads taken and not done; most at a time */
-	unsigned done;           /* reads done */
+	unsigned out, most_out; /* reads taken and not done; most at a time */
+	unsigned done;          /* reads done, */
+	unsigned undrained;     /* and those since the engine last said that it waits */
 	unsigned waits, started; /* times that next waited; threads started */
 	struct blob *blob[CLIENT_MOST];
 	int result[CLIENT_MOST];
@@ -39,6 +40,7 @@ void client_fini(struct client *client);
 bool client_next(void *context, bool wait, struct fetch_job *job);
 void client_done(void *context, const struct fetch_job *job, struct blob *blob,
 		 int result);
+void client_drained(void *context);
 void client_thread_started(void *context);
 
 /* Sets closed or unthrottled; sets end. */

@@ -36,7 +36,7 @@ static void auto_takes_an_engine_that_fits_and_says_why(void **state)
 	struct source *source = folder_of_one("/tmp");
 	struct client client;
 	struct fetch_config config = {.engine = "auto", .depth = 4};
-	struct fetch_client calls = {&client, client_next, client_done};
+	struct fetch_client calls = {&client, client_next, client_done, client_drained};
 
 	(void)state;
 	client_init(&client, 0);
@@ -70,7 +70,7 @@ static void auto_reads_only_the_samples_it_may(void **state)
 	struct client client;
 	struct fetch_config config = {
 		.engine = "auto", .depth = 4, .probe = probe, .probes = 6};
-	struct fetch_client calls = {&client, client_next, client_done};
+	struct fetch_client calls = {&client, client_next, client_done, client_drained};
 	unsigned asked = 0;
 
 	(void)state;
@@ -141,7 +141,7 @@ static int without_io_uring(const struct source *source)
 {
 	struct client client;
 	struct fetch_config config = {.engine = "uring", .depth = 4};
-	struct fetch_client calls = {&client, client_next, client_done};
+	struct fetch_client calls = {&client, client_next, client_done, client_drained};
 	struct error err = {0};
 	struct fetch *fetch;
 	bool well;
@@ -400,7 +400,7 @@ static void short_memory_is_told_and_nothing_leaks(void **state)
 		struct fetch_config config = {.engine = engines[e], .depth = 1};
 		unsigned failures = 0;
 		struct client client;
-		struct fetch_client calls = {&client, client_next, client_done};
+		struct fetch_client calls = {&client, client_next, client_done, client_drained};
 		struct fetch *fetch = NULL;
 
 		client_init(&client, 1);

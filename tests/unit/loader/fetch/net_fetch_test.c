@@ -119,7 +119,7 @@ static int late_sample(unsigned first, int result, int other)
 					    .depth = BEFORE,
 					    .hedge = true,
 					    .thread_started = client_thread_started};
-	const struct fetch_client calls = {&client, client_next, client_done};
+	const struct fetch_client calls = {&client, client_next, client_done, client_drained};
 	struct fetch *fetch;
 	int came;
 
@@ -134,7 +134,8 @@ static int late_sample(unsigned first, int result, int other)
 	client_init(&client, BEFORE);
 	fetch = fetch_open(&config, source, &calls, NULL);
 	assert_non_null(fetch);
-	client_wait(&client, &client.done, BEFORE);
+	client_wait(&client, &client.waits, 1);
+	assert_int_equal(client.undrained, 0);
 	client_want(&client, BEFORE + 1);
 	client_wait(&client, &client.done, BEFORE + 1);
 	came = client.result[BEFORE];
