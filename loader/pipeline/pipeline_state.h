@@ -106,14 +106,14 @@ struct pipeline {
 	bool closing, on;      /* on: a turn is */
 	bool kick;             /* the fetch engine, when the lock is left */
 	struct pipeline_turn turn;
-	unsigned active;  /* workers of the turn, */
-	unsigned resting; /* those that wait for work, of all */
+	unsigned active;         /* workers of the turn, */
+	unsigned resting;        /* those that wait for work, of all */
 	_Atomic unsigned untold; /* places that came, without a wake so far */
-	unsigned depth;   /* its reads in flight, */
-	uint64_t opened;  /* and batches opened in it */
-	uint64_t gets;    /* objects asked for, if no cache on disk has them */
-	bool caches;      /* what was delivered is offered to the cache */
-	bool adapts;      /* the stream's depth is that of: */
+	unsigned depth;          /* its reads in flight, */
+	uint64_t opened;         /* and batches opened in it */
+	uint64_t gets;           /* objects asked for, if no cache on disk has them */
+	bool caches;             /* what was delivered is offered to the cache */
+	bool adapts;             /* the stream's depth is that of: */
 	struct depth requests;
 	uint64_t held;        /* bytes of all places together */
 	uint32_t in_flight;   /* places and reads that a thread works on */

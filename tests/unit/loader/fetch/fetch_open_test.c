@@ -400,7 +400,8 @@ static void short_memory_is_told_and_nothing_leaks(void **state)
 		struct fetch_config config = {.engine = engines[e], .depth = 1};
 		unsigned failures = 0;
 		struct client client;
-		struct fetch_client calls = {&client, client_next, client_done, client_drained};
+		struct fetch_client calls = {&client, client_next, client_done,
+					     client_drained};
 		struct fetch *fetch = NULL;
 
 		client_init(&client, 1);

@@ -119,7 +119,8 @@ static int late_sample(unsigned first, int result, int other)
 					    .depth = BEFORE,
 					    .hedge = true,
 					    .thread_started = client_thread_started};
-	const struct fetch_client calls = {&client, client_next, client_done, client_drained};
+	const struct fetch_client calls = {&client, client_next, client_done,
+					   client_drained};
 	struct fetch *fetch;
 	int came;
 

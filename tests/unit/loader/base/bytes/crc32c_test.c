@@ -50,7 +50,8 @@ static void both_ways_give_the_same(void **state)
 	for (unsigned i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)random_mix(i);
 	for (size_t from = 0; from < 9; from++)
-		for (size_t size = 0; from + size <= sizeof(bytes); size += size < 300 ? 7 : 101) {
+		for (size_t size = 0; from + size <= sizeof(bytes);
+		     size += size < 300 ? 7 : 101) {
 			uint32_t whole = crc32c_portable(0, bytes + from, size);
 			uint32_t half = crc32c(0, bytes + from, size / 2);
 
