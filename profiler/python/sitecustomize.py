@@ -1,10 +1,8 @@
 """Lies first on the PYTHONPATH of a program that dsa runs. Arms the hook for when torch's
 DataLoader is first used, then runs the sitecustomize that would have been found without
-this one."""
+this one. Every Python below dsa starts with it: what it imports is there already, or torch
+has brought it by then."""
 
-import functools
-import importlib.machinery
-import importlib.util
 import os
 import sys
 
@@ -33,6 +31,8 @@ def _install(module):
 
 
 def _first_call(owner, name, plain, install):
+    import functools
+
     @functools.wraps(plain)
     def call(self, *args, **kwargs):
         mine = vars(owner)[name] is call  # else others stand before it
@@ -70,6 +70,7 @@ class _Finder:
     def find_spec(self, name, path=None, target=None):
         if name != TARGET:
             return None
+        import importlib.util
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is None or spec.loader is None:
@@ -88,13 +89,18 @@ class _Finder:
 
 
 def _run_hidden():
-    paths = [path for path in sys.path if os.path.abspath(path or ".") != HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", paths)
-    if spec is None or spec.loader is None:
-        return
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    own = sys.modules.pop("sitecustomize")
+    here = [path for path in sys.path if os.path.abspath(path or ".") == HERE]
+    at = sys.path.index(here[0]) if here else 0
+    sys.path[:] = [path for path in sys.path if path not in here]
+    try:
+        import sitecustomize
+    except ImportError as error:
+        if error.name != "sitecustomize":
+            raise
+        sys.modules["sitecustomize"] = own
+    finally:
+        sys.path[at:at] = here
 
 
 if os.environ.get("DSA_SESSION") and os.environ.get("DSA_IO"):

@@ -76,21 +76,36 @@ def cost_step(folder):
     return statistics.median(t - w for t, w in zip(found["observed"], found["without"]))
 
 
+# Prints the seconds that arming took while torch was imported, and the calls that read.
+ARMED = """
+import sys, time
+names, took = type(sys.meta_path[0]).find_spec.__globals__, []
+def timed(module, arm=names["_arm"]):
+    began = time.perf_counter()
+    arm(module)
+    took.append(time.perf_counter() - began)
+names["_arm"] = timed
+import torch, torch.utils.data
+print(*took, open("/proc/self/io").read().split()[5])
+"""
+
+
 def cost_import(folder):
-    """With what dsa run sets, but no session behind it: CPU time from the start of Python on,
-    as the time on a clock differs by more from one start to the next."""
+    """With what dsa run sets, but no session behind it. Importing torch differs by more than
+    what is added from one time to the next, so the parts: in pairs, what Python's start takes
+    of a CPU; within one program the rest."""
     hooked = {"DSA_SESSION": folder + "/none", "DSA_IO": folder + "/none",
               "LD_PRELOAD": BUILD + "/libdsa-io.so", "PYTHONPATH": BUILD + "/python"}
-    code = "import time, torch, torch.utils.data; print(time.process_time())"
-    plain, more = [], []
-    for number in range(60):
-        for times, variables in sorted(((plain, {}), (more, hooked)), key=lambda x: len(x[1]),
-                                       reverse=bool(number % 2)):
-            times.append(float(call(*PYTHON, "-c", code, **variables)))
-    each = [m - p for m, p in zip(more, plain)]
-    off = 2 * statistics.stdev(each) / len(each) ** .5
-    print(f"  import torch {1e3 * statistics.median(plain):.0f} ms of a CPU, hooked "
-          f"{1e3 * statistics.fmean(each):+.1f} +-{1e3 * off:.1f} ms   goal: +5 ms")
+    code, more = "import time; print(time.process_time())", []
+    for number in range(200):
+        times = [float(call(*PYTHON, "-c", code, **variables))
+                 for variables in (({}, hooked) if number % 2 else (hooked, {}))]
+        more.append((times[1] - times[0]) * (1 if number % 2 else -1))
+    arms, reads = zip(*(map(float, call(*PYTHON, "-c", ARMED, **hooked).split())
+                        for _ in range(5)))
+    print(f"  import torch, hooked: Python's start {1e3 * statistics.median(more):+.1f} ms, arming "
+          f"{1e3 * statistics.median(arms):+.2f} ms, and {statistics.median(reads):.0f} reads "
+          "that are seen   goal: +5 ms in all")
 
 
 def cost_observed(folder, hook_s):
