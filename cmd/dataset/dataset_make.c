@@ -51,8 +51,8 @@ static const struct argument arguments[] = {
 	{"classes", 'c', "N", NUMBER(config.classes, MAKE_CLASSES),
 	 "Number of classes, up to 100 (default 10)"},
 	{"format", 0, "tree|list|tar|tfrecord|audio|tokens", TO(WORD, format),
-	 "Pictures: a folder per class (default), a list of 'path label', or shards of "
-	 "either kind; or recordings, or tokens, in a folder per class"},
+	 "Folders of pictures, one a class (default), a list of 'path label', shards; "
+	 "folders of recordings or tokens"},
 	{"quality", 0, "N", NUMBER(config.quality, 100),
 	 "Quality of JPEG, 1 to 100 (default 91)"},
 	{"shard-size", 0, "SIZE",

@@ -104,8 +104,8 @@ static const struct argument arguments[] = {
 	 "That loader copies to the device, once for all jobs there"},
 	ARGUMENT_HEADING(2, "The measurement:"),
 	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.startup.choice),
-	 "Whose loader is measured: the one that trains first, libdsa's, or that of a "
-	 "PyTorch program as it stands; none preloads nothing (default auto)"},
+	 "Whose loader is measured: the one that trains first, libdsa's, or a PyTorch "
+	 "program's own; none preloads nothing (default auto)"},
 	{"end", 0, "exit|data", TO(WORD, ends_data),
 	 "How a PyTorch program ends that was measured: it exits, or its loops end "
 	 "(default "
