@@ -104,7 +104,8 @@ def check_undrained(scratch, own):
     """If windows began with a queue that is not empty, these tests would tell."""
     with open(scratch.at(scratch.folder("undrained"), "sitecustomize.py"), "w",
               encoding="ascii") as file:
-        file.write("import dsa_hook\n"
+        file.write(f"import sys\nsys.path.append({os.path.join(BUILD, 'python')!r})\n"
+                   "import dsa_hook\n"
                    "dsa_hook.Loading.drain = lambda self: self.stream.lengths.clear()\n")
     case = (2, 75, 32, 16, 0)
     done = dsa_run(scratch, "out-undrained", f"-q --budget {BUDGET} --storage-latency 16ms",
