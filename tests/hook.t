@@ -123,7 +123,7 @@ KILLED = re.compile(r"RuntimeError: DataLoader worker \((pid \d+\) is killed by 
 
 def check_killed(scratch):
     """A worker that dies ends the program as it does without dsa."""
-    words = ("train", "data", "workers=2", "prep=5", "rate=100000", "kill=.8")
+    words = ("train", "data", "workers=2", "prep=5", "rate=100000", "kill=20")
     plain = scratch.run(PYTHON, PROGRAM, *words)
     done = dsa_run(scratch, "out-killed", "-q --budget 60s", *words)
     last = [text.strip().splitlines()[-1]

@@ -124,6 +124,7 @@ static void pread_hold_back(struct pool *pool, const struct fetch_place *place)
 
 	if (!fetch_held(pool->fetch, place))
 		return;
+	fetch_drained(pool->fetch);
 	pthread_mutex_lock(&pool->hold);
 	while (fetch_held(pool->fetch, place))
 		pthread_cond_timedwait(&pool->flushed, &pool->hold, &at);

@@ -22,20 +22,19 @@ from punctual import go_first
 
 
 class Files(torch.utils.data.Dataset):
-    """A file a sample."""
+    """A file a sample. The worker that makes the first batch dies once `steps` is `kill`."""
 
     def __init__(self, root, prep, kill=None):
-        self.root, self.prep, self.kill, self.kill_at = root, prep / 1e3, kill, None
+        self.root, self.prep, self.kill = root, prep / 1e3, kill
+        self.steps = torch.zeros(()).share_memory_() if kill else None
         self.files = sorted(glob.glob(root + "/*"))
 
     def __len__(self):
         return len(self.files)
 
     def __getitem__(self, i):
-        if self.kill is not None and torch.utils.data.get_worker_info().id == 0:
-            self.kill_at = self.kill_at or time.monotonic() + self.kill
-            if time.monotonic() > self.kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+        if self.kill and torch.utils.data.get_worker_info().id == 0 and self.steps >= self.kill:
+            os.kill(os.getpid(), signal.SIGKILL)
         with open(self.files[i], "rb", buffering=0) as file:
             size = len(file.read())
         if self.prep > 0:
@@ -127,14 +126,15 @@ def loader_of(data, batch=8, **more):
 
 def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0, batch=8,
           twice=0):
-    """Until somebody ends it; with `kill` a worker dies so many seconds after its first
-    sample."""
+    """Until somebody ends it; with `kill` a worker dies after so many steps."""
     data = (Twice if twice else Files)(folder, prep, kill)
     loader = loader_of(data, batch, num_workers=int(workers))
     training = (Device if device else Training)(rate)
     for _ in range(int(epochs)):
         for batch in loader:
             training.step(batch)
+            if kill:
+                data.steps += 1
     print("the end", flush=True)
 
 
