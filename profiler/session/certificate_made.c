@@ -16,7 +16,8 @@
 /* A read takes whole blocks, and may take one more at each end of a file. */
 #define BLOCK_BYTES 8192
 
-#define PAGE_BYTES 4096. /* that a process faults in */
+/* Four pages, which a program may fault in of its own in a window. */
+#define OWN_BYTES 16384
 
 /* Copies that the program changed cost little; false writes what they did. */
 static bool made_cheaply(struct window *window)
@@ -120,14 +121,13 @@ static bool made_resident(struct window *window)
 			    ends ? "ended" : "began", least, made->listed_bytes);
 }
 
-/* Bytes that may have come from storage. Where the files are known to lie in memory, what
- * did is none of them: a page of the program itself now and then. */
+/* Bytes that may have come from storage. Where the files are known to lie in memory, those
+ * few are none of them. */
 static double made_cold(const struct trace_made *made)
 {
 	bool known = made->begin_resident != UINT64_MAX;
 
-	return fmax(COLD_SHARE * (double)made->bytes,
-		    known ? PAGE_BYTES * made->batches : 0);
+	return fmax(COLD_SHARE * (double)made->bytes, known ? OWN_BYTES : 0);
 }
 
 static bool made_warm(struct window *window)
