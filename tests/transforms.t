@@ -28,6 +28,8 @@ OFF = .05  # of what was told, of what was set
 COST = .01
 
 SOAK = bool(os.environ.get("SOAK"))
+# Beside other tests a core may be taken away, once, between the two clocks of a call: seconds.
+TAKEN = 0 if SOAK else .005
 tap, wanted = Tap(), sys.argv[1:]
 
 
@@ -326,8 +328,9 @@ def check_spins(scratch, workers, options):
         part = parts.get(name, {"calls": 0, "mean_s": 0})
         tap.ok(abs(part["calls"] - calls) <= 4 * workers,  # batches that were cut off
                f"{out}: {name} was called as often as it tells", part, calls)
-        tap.ok(abs(part["mean_s"] / mean_s - 1) < OFF, f"{out}: {name} took what it tells",
-               part, mean_s)
+        off = OFF * mean_s + TAKEN / max(1, part["calls"])
+        tap.ok(abs(part["mean_s"] - mean_s) < off, f"{out}: {name} took what it tells", part,
+               mean_s)
     tap.ok(("hand-over" in parts) <= (workers > 0), f"{out}: only workers hand over", parts)
     return result, parts
 
