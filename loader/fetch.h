@@ -66,8 +66,9 @@ struct fetch_job {
  *	no file, -EFBIG beyond 1 GiB, -ENODATA where a file ends within its part; those
  *	of loader/net.h; -EHOSTDOWN when a server gave no answer to any request within
  *	its deadline).
- * drained: all that is finished is handed on, and the thread waits next: done() may leave
- *	it to this call to wake others, once for many. May be NULL.
+ * drained: after done(), before the engine waits, or reads much more: done() may leave it
+ *	to this call to wake others, once for many. It comes from any engine thread, with
+ *	nothing new too. May be NULL.
  */
 struct fetch_client {
 	void *context;

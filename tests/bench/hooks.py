@@ -104,8 +104,8 @@ def cost_import(folder):
     arms, reads = zip(*(map(float, call(*PYTHON, "-c", ARMED, **hooked).split())
                         for _ in range(5)))
     print(f"  import torch, hooked: Python's start {1e3 * statistics.median(more):+.1f} ms, arming "
-          f"{1e3 * statistics.median(arms):+.2f} ms, and {statistics.median(reads):.0f} reads "
-          "that are seen   goal: +5 ms in all")
+          f"{1e3 * statistics.median(arms):+.2f} ms, and {statistics.median(reads):.0f} calls "
+          "that read   goal: +5 ms in all")
 
 
 def cost_observed(folder, hook_s):
