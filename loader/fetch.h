@@ -152,6 +152,10 @@ void fetch_evict(const struct fetch *fetch, uint32_t sample);
  */
 void fetch_flush(struct fetch *fetch);
 
+/* While it holds, no thread begins another of the calls that read_calls has, but for those
+ * of a cache on disk; they look again every 50 us. */
+void fetch_hold(struct fetch *fetch, bool hold);
+
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats);
 
 #endif

@@ -127,7 +127,7 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 void pipeline_unbind(struct pipeline *p);
 void pipeline_close(struct pipeline *pipeline);
 
-const struct fetch *pipeline_fetch(const struct pipeline *pipeline);
+struct fetch *pipeline_fetch(const struct pipeline *pipeline);
 
 void pipeline_start(struct pipeline *pipeline, const struct pipeline_turn *turn);
 

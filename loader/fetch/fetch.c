@@ -137,6 +137,11 @@ void fetch_flush(struct fetch *fetch)
 	fetch->engine->flush(fetch);
 }
 
+void fetch_hold(struct fetch *fetch, bool hold)
+{
+	fetch->called.held = hold;
+}
+
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats)
 {
 	stats->read_calls = fetch->called.reads;

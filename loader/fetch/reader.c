@@ -1,6 +1,7 @@
 /* reader.c - reads a sample in the calling thread; learns what storage can do. */
 #include "loader/fetch/reader.h"
 #include "loader/base/blob.h"
+#include "loader/base/clock.h"
 #include "loader/base/limits.h"
 #include "loader/fetch.h"
 #include "loader/fetch/reader_parts.h"
@@ -21,6 +22,7 @@ enum {
 	ATTEMPTS = 4,     /* to read a file that grows meanwhile */
 	PAGE = 4096,
 	IDLE = 64 << 20, /* bytes that the pool may keep: 256 reads of 256 KiB */
+	HELD_NS = 50000, /* until one that is held back looks again */
 };
 
 /* O_NONBLOCK: a file that has become a pipe must not make the open wait for ever. */
@@ -113,6 +115,8 @@ static ssize_t reader_call(const struct reader *reader, int fd, const struct iov
 {
 	ssize_t got;
 
+	while (reader->total->held)
+		clock_sleep_until(clock_now() + HELD_NS);
 	reader->total->begun++;
 	got = vecs == 1 ? pread(fd, vec->iov_base, vec->iov_len, from)
 			: preadv(fd, vec, (int)vecs, from);

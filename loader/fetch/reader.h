@@ -32,6 +32,7 @@ enum reader_mode {
 /* What all threads have read by pread(), which the kernel counts as their process's. */
 struct reader_total {
 	atomic_uint_fast64_t begun, reads, bytes; /* reads are over */
+	atomic_bool held;                         /* none begins until it is not */
 };
 
 struct reader {

@@ -156,7 +156,7 @@ void pipeline_close(struct pipeline *p)
 	free(p);
 }
 
-const struct fetch *pipeline_fetch(const struct pipeline *p)
+struct fetch *pipeline_fetch(const struct pipeline *p)
 {
 	return p->fetch;
 }

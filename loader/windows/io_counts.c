@@ -13,7 +13,7 @@
 enum { TRIES = 4 }; /* while processes end that were listed, and the loader reads */
 
 #define MS       UINT64_C(1000000)
-#define PATIENCE (20 * MS) /* observed windows are few, and counted exactly */
+#define PATIENCE (100 * MS) /* observed windows are few, and counted exactly */
 
 struct io_counts {
 	uint64_t storage_bytes;
@@ -116,30 +116,38 @@ static bool io_counts_try(struct driver *driver, const struct fetch *fetch,
 	return true;
 }
 
-/* Whether to try again. */
-static bool io_counts_lacks(const struct io_counts *counts, int tries, uint64_t until)
+/* Whether to try again; of an observed window with the fetch's next reads held back. */
+static bool io_counts_lacks(const struct io_counts *counts, struct fetch *fetch,
+			    int tries, uint64_t until)
 {
 	uint64_t now = clock_now();
 
 	if (counts->whole && counts->exact)
 		return false;
-	if (tries >= TRIES && now < until)
+	if (tries >= TRIES && now < until) {
+		if (fetch != NULL)
+			fetch_hold(fetch, true);
 		clock_sleep_until(now + MS / 10);
+	}
 	return tries < TRIES || now < until;
 }
 
-void io_counts_take(struct driver *driver, const struct fetch *fetch,
+void io_counts_take(struct driver *driver, struct fetch *fetch,
 		    struct trace_snapshot *snapshot)
 {
 	bool exactly = driver->trace->observe;
 	uint64_t until = exactly ? clock_now() + PATIENCE : 0;
 	struct io_counts counts;
+	bool known;
 	int tries = 0;
 
 	do {
-		if (!io_counts_try(driver, fetch, &counts))
-			return;
-	} while (io_counts_lacks(&counts, ++tries, until));
+		known = io_counts_try(driver, fetch, &counts);
+	} while (known && io_counts_lacks(&counts, fetch, ++tries, until));
+	if (fetch != NULL)
+		fetch_hold(fetch, false);
+	if (!known)
+		return;
 	snapshot->read_bytes = counts.storage_bytes;
 	if (!counts.whole || (exactly && !counts.exact) ||
 	    driver->window->kind != TRACE_REAL)

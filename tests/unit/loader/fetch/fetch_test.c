@@ -403,6 +403,33 @@ static void reads_are_counted(void **state)
 	folder_free(source);
 }
 
+static void a_thread_that_is_held_begins_no_read(void **state)
+{
+	struct source *source = folder_of_one("/tmp");
+	struct fetch_stats stats;
+	struct client client;
+	struct fetch *fetch;
+
+	(void)state;
+	client_init(&client, 0);
+	fetch = client_open(&client, source, "pread", 3, NULL);
+	fetch_hold(fetch, true);
+	client_want(&client, 20);
+	client_wait(&client, &client.out, 1);
+	clock_sleep_until(clock_now() + 5000000);
+	fetch_stats(fetch, &stats);
+	assert_int_equal(stats.read_calls_begun, 0);
+	fetch_hold(fetch, false);
+	client_wait(&client, &client.done, 20);
+	client_set(&client, &client.closed, true);
+	fetch_stats(fetch, &stats);
+	assert_int_equal(stats.read_calls_begun, 20);
+	assert_int_equal(stats.read_calls, 20);
+	fetch_close(fetch);
+	client_fini(&client);
+	folder_free(source);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +445,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(closing_waits_for_reads_in_flight),
 		cmocka_unit_test(a_throttled_engine_is_never_faster_than_its_storage),
 		cmocka_unit_test(reads_are_counted),
+		cmocka_unit_test(a_thread_that_is_held_begins_no_read),
 	};
 
 	if (argc > 1)
