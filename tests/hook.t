@@ -16,6 +16,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUILD, DSA, HERE, Scratch, Tap, middle_stalls, unsure
 from punctual import torch_truth
+from torch_own import AWAKE, torch_own, torch_own_mean
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
@@ -23,7 +24,6 @@ BATCH, FILES = 8, 480
 BUDGET = "16s" if os.environ.get("SOAK") else "8s"
 PICTURES = 300  # more than there is room for names
 FETCH_OFF, OFF, PROOF_OFF = .02, .03, .02
-AWAKE = os.path.join(HERE, "lib/awake")
 
 SOAK = bool(os.environ.get("SOAK"))
 # Workers, samples/s of the accelerator, prep of a sample and latency of a file in ms, and
@@ -70,8 +70,7 @@ def check_share(name, result, stage, value):
 
 
 def check_truth(scratch, case, own):
-    """What giving a batch takes drifts by a third within minutes: without `own`, that of before
-    and after."""
+    """Without `own`, what giving a batch takes is that of before and after."""
     workers, rate, prep, latency, device = case
     before = own or own_of(scratch, case)
     name = (f"{workers} workers, {rate}/s, prep {prep} ms, latency {latency} ms"
@@ -89,8 +88,7 @@ def check_truth(scratch, case, own):
                if w["kind"] == "prep"), f"{name}: windows of prep alone are proven",
            *(w["why"] for w in result["windows"] if w["kind"] == "prep"))
     after = own or own_of(scratch, case)
-    own = {key: (before[key] + after[key]) / 2 for key in before}
-    for stage, value in truth(case, own).items():
+    for stage, value in truth(case, torch_own_mean(before, after)).items():
         check_share(name, result, stage, value)
     shutil.rmtree(scratch.at("out-truth"))
 
@@ -281,17 +279,10 @@ def make_files(scratch):
             file.write(os.urandom(4096))
 
 
-def own_times(scratch, *words):
-    own = json.loads(scratch.run(AWAKE, PYTHON, PROGRAM, "own_times", "data", f"batch={FEW}",
-                                 *words).stdout)
-    print("#   a batch that lies ready takes {:.1f} ms to be given, one takes {:.1f} ms to "
-          "make".format(1e3 * own["over"], 1e3 * own["batch"]))
-    return own
-
-
 def own_of(scratch, case):
     workers, rate, prep, _, _ = case
-    return own_times(scratch, f"workers={workers}", f"rate={rate}", f"prep={prep}")
+    return torch_own(scratch, PYTHON, f"batch={FEW}", f"workers={workers}", f"rate={rate}",
+                     f"prep={prep}")
 
 
 def run_all(scratch, pool):
@@ -306,7 +297,7 @@ def run_all(scratch, pool):
     if SOAK:
         tests["without_backward"] = check_without_backward
     truth = not wanted or "truth" in wanted
-    own = own_times(scratch) if truth else None  # before others are busy
+    own = torch_own(scratch, PYTHON, f"batch={FEW}") if truth else None  # before others are busy
     futures = [pool.submit(test, scratch) for name, test in tests.items()
                if not wanted or name in wanted]
     if truth:

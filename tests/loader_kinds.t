@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, HERE, Scratch, Tap, middle_stalls, unsure
 from punctual import torch_truth
+from torch_own import AWAKE, torch_own, torch_own_mean
 
 PYTHON = os.environ.get("KINDS_PYTHON", "/usr/bin/python3")
 PROGRAM = os.path.join(HERE, "lib/loader_kinds_program.py")
@@ -19,7 +20,6 @@ BATCH, FILES = 2, 480  # small batches, as in hook.t
 RATE, PREP, LATENCY = 75, 32, 16  # samples/s, ms, ms
 FETCH_OFF, OFF = .02, .03
 BUDGET = "10s"
-AWAKE = os.path.join(HERE, "lib/awake")
 
 # Kind: its workers
 SHORT = {"iterable": 2, "ahead": 2, "mapped": 2}
@@ -33,6 +33,11 @@ UNSEEN = ("mapped", "connected", "decoded")  # what the emulated storage does no
 
 SOAK = bool(os.environ.get("SOAK"))
 tap, wanted = Tap(), sys.argv[1:]
+
+
+def own_of(scratch, workers):
+    return torch_own(scratch, PYTHON, f"batch={BATCH}", f"workers={workers}", f"rate={RATE}",
+                     f"prep={PREP}")
 
 
 def measured(scratch, kind, workers):
@@ -59,6 +64,8 @@ def check_shares(kind, result, true):
 
 
 def check(scratch, kind, workers, own):
+    """Without `own`, what giving a batch takes is that of before and after."""
+    before = own or own_of(scratch, workers)
     done, result = measured(scratch, kind, workers)
     if kind == "any_order" and "in_order" in done.stderr:
         tap.skip(f"{kind}: the true shares", "this torch has no in_order")
@@ -81,6 +88,7 @@ def check(scratch, kind, workers, own):
            (loaded and result.get("split", {}).get("by") != "none"),
            f"{kind}: waiting and contention are told apart", result.get("prep_split"), kinds)
     if kind not in UNSEEN:
+        own = torch_own_mean(before, own or own_of(scratch, workers))
         true = torch_truth(workers, own, BATCH / RATE, BATCH * PREP / 1e3, BATCH * LATENCY / 1e3)
         check_shares(kind, result, {"compute": true["compute"]} if held_up else true)
     elif result["split"]["by"] == "none":
@@ -104,10 +112,9 @@ def main():
     kinds = {**SHORT, **LONG}
     with Scratch() as scratch:
         make_files(scratch)
-        own = scratch.run(AWAKE, PYTHON, os.path.join(HERE, "lib/torch_program.py"),
-                          "own_times", "data", f"batch={BATCH}").stdout
+        own = None if SOAK else own_of(scratch, 2)
         for kind in wanted or (kinds if SOAK else SHORT):
-            check(scratch, kind, kinds[kind], json.loads(own))
+            check(scratch, kind, kinds[kind], own)
     tap.done()
 
 
