@@ -3,6 +3,7 @@
 import collections
 import os
 import subprocess
+import time
 import urllib.parse
 
 from house import BUILD
@@ -42,8 +43,18 @@ class S3Server:
         self.process.stdout.close()
         return self.process.wait()
 
+    def is_busy(self):
+        """Between an answer and its line in the log it runs, or would if it were let."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+                return file.read().rpartition(")")[2].split()[0] in "RD"
+        except FileNotFoundError:
+            return False
+
     def log(self):
         """What was answered so far."""
+        while self.is_busy():
+            time.sleep(.001)
         with open(self.log_path, encoding="ascii") as file:
             rows = [line.rstrip("\n").split("\t") for line in file if line.endswith("\n")]
         return [Request(float(began), int(connection), method, target, wanted, int(status),
