@@ -314,8 +314,10 @@ class _Worker:
     def put(self, task):
         self.tasks.put(task)
 
-    def end(self):
+    def end(self, wait):
         self.tasks.put(None)
+        if wait and self.thread is not threading.current_thread():
+            self.thread.join()
 
     def wait(self, task):
         # In slices: a signal that comes just before the wait does not end it.
@@ -349,6 +351,7 @@ class _Core:
         self.last = None   # struct dsa_batch of the last one
         self.worker = None  # once a task was sent
         self.asked = None  # a task that was interrupted
+        self.sent = None   # the last task that is a call
 
     # Called with the lock.
 
@@ -474,6 +477,7 @@ class _Core:
 
     def send(self, task):
         """Has another thread call, once; returns who."""
+        self.sent = task
         worker = self.worker
         if worker is None:
             worker = self.worker = _Worker()
@@ -542,8 +546,8 @@ class _Core:
         self.closing = True
         self.asked = self.last = None
         worker, self.worker = self.worker, None
-        if worker is not None:
-            worker.end()
+        if worker is not None:  # which, where no call is on, may be about to close the loader
+            worker.end(self.sent.finished)
         self.settle()
 
 
