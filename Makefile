@@ -427,8 +427,8 @@ bench-hooks:
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/hooks.py
 
 bench-bucket:
-	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
-	@$(parallel) all $(TOOLS) $(B)/tests/bench/shard_rate
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
+	@$(parallel) all $(TOOLS) $(S3_SERVER) $(B)/tests/bench/shard_rate
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/bucket.py $(SMALL:%=--small)
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/shards.py $(SMALL:%=--small)
 
