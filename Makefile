@@ -422,8 +422,8 @@ bench-gate:
 bench-hooks:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED="run wheel check"
 	@$(parallel) all $(TOOLS)
-	@SOAK=1 BUILD=$(CURDIR)/$(B) tests/hook.t
-	@SOAK=1 BUILD=$(CURDIR)/$(B) tests/transforms.t
+	@for t in hook loader_kinds launch watch transforms recipe wheel; do \
+		echo "$$t.t" && SOAK=1 BUILD=$(CURDIR)/$(B) tests/$$t.t || exit 1; done
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/hooks.py
 
 bench-bucket:

@@ -42,7 +42,32 @@ class Padded:
         return getattr(self.dataset, name)
 
 
-def endless(plain):
+class PaddedIterator:
+    """Of an IterableDataset, whose samples take as long."""
+
+    def __init__(self, samples, pad):
+        self.samples, self.pad = samples, pad
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        began = now()
+        sample = next(self.samples)
+        self.pad(began)
+        return sample
+
+
+def delay(fetcher, pad):
+    """Has its samples take --prep-delay; again, where their iterator began anew."""
+    if not hasattr(fetcher, "dataset_iter"):
+        if not isinstance(fetcher.dataset, Padded):
+            fetcher.dataset = Padded(fetcher.dataset, pad)
+    elif not isinstance(fetcher.dataset_iter, PaddedIterator):
+        fetcher.dataset_iter = PaddedIterator(fetcher.dataset_iter, pad)
+
+
+def endless(plain, ready):
     """Where the data of a worker end they begin anew, if the index says so."""
     def fetch(self, index):
         try:
@@ -51,6 +76,7 @@ def endless(plain):
             if not isinstance(index, Endless):
                 raise
         self.dataset_iter, self.ended = iter(self._dsa_data), False
+        ready(self)
         return plain(self, index)
     return fetch
 
@@ -66,8 +92,13 @@ def throw(library, fetch, task):
 
 
 def patch_fetcher(library, fetcher):
-    plain = endless(fetcher.fetch)
     delayed = "prep_delay=" in os.environ.get("DSA_ASKED", "")
+
+    def ready(self):
+        if delayed:
+            delay(self, library.pad)
+
+    plain = endless(fetcher.fetch, ready)
 
     @functools.wraps(plain)
     def fetch(self, index):
@@ -80,9 +111,7 @@ def patch_fetcher(library, fetcher):
         if not hasattr(self, "_dsa_meter"):
             self._dsa_meter = Meter(library, self.dataset)
             self._dsa_data = self.dataset  # while others stand in its place
-        if delayed and not isinstance(self.dataset, Padded) and \
-                not hasattr(self, "dataset_iter"):
-            self.dataset = Padded(self.dataset, library.pad)
+        ready(self)
         self._dsa_meter.begin(self)
         library.batch_begin(key_of(index))
         try:

@@ -199,8 +199,12 @@ class Hook:
 
     def follow(self, it, serves):
         self.loading.take_over(it, serves)
+        self.prolong(serves._sampler_iter)
+
+    def prolong(self, stream):
+        """Its epoch ends when dsa is gone."""
         if not self.observes:
-            serves._sampler_iter.endless = lambda: not self.library.left()
+            stream.endless = lambda: not self.library.left()
 
     def step(self, it):
         entered = now()
@@ -273,6 +277,11 @@ class Hook:
         except Exception:  # of the program's: it leaves all the same
             pass
 
+    def began(self):
+        """A loader began: a step in which it did is none of the loop."""
+        if self.loading is not None and not self.inside and not self.off:
+            self.library.outside(now())
+
     def forked(self):
         if self.loading is not None:
             self.turn_off()
@@ -296,6 +305,8 @@ def wrap(hook, it):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                   it._dataset_kind != MAP)
         it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
+        if it._dsa_loader is hook.loader:
+            hook.prolong(it._sampler_iter)
 
 
 def guarded(hook, call, *arguments):
@@ -323,8 +334,8 @@ def patch_iterator(hook, module):
     @functools.wraps(plain_init)
     def __init__(self, loader, *args, **kwargs):
         guarded(hook, patch_backward, hook)
-        plain_init(self, loader, *args, **kwargs)
         guarded(hook, know, self, loader)
+        plain_init(self, loader, *args, **kwargs)
         guarded(hook, wrap, hook, self)
 
     @functools.wraps(plain_reset)
@@ -344,6 +355,7 @@ def patch_iterator(hook, module):
         it = plain_iter(self)
         if isinstance(it, base):  # or a loader of the program's kind gives what it likes
             it._dsa_start_ns = now() - began
+        guarded(hook, hook.began)
         return it
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__

@@ -72,6 +72,7 @@ class Loading:
         self.pool = Pool(module.torch)
         self.asked = self.it = self.stream = self.copy = None
         self.source, self.batches = STREAM, []
+        self.stale = False  # its workers have indices that let their data end
 
     def take_over(self, asked, it):
         """The program began an epoch, and asks one iterator: this one loads as it was asked
@@ -79,6 +80,7 @@ class Loading:
         self.asked = asked, asked._sampler_iter
         self.it, self.stream = it, it._sampler_iter
         self.source = STREAM
+        self.stale = self.stream.renews and self.stream.endless is None
         if self.stream.renews:
             it._IterableDataset_len_called = None  # or torch warns of each batch beyond
 
@@ -87,7 +89,7 @@ class Loading:
         return workers * self.it._prefetch_factor if workers else 0
 
     def prime(self):
-        for _ in range(self.ahead() - getattr(self.it, "_tasks_outstanding", 0)):
+        for _ in range(self.ahead() - len(getattr(self.it, "_task_info", ()))):
             self.it._try_put_index()
 
     def next(self):
@@ -105,6 +107,16 @@ class Loading:
         self.stream.lengths.clear()
         self.stream.shut = False
         self.stream.forced = self.source = None
+        if self.stale and not all(getattr(self.it, "_workers_status", ())):
+            self.begin_anew()
+
+    def begin_anew(self):
+        """With other workers: torch uses none again whose data ended."""
+        loader = self.it._dsa_loader()
+        if loader is not None:
+            self.take_over(self.asked[0], iterator_of(self.module, loader))
+            self.stale = False
+            self.drain()
 
     def list(self, batches):
         if self.stream.renews:

@@ -169,6 +169,17 @@ def evaluates(folder, workers=0, keep=None, inside=None, pictures=0):
     print("the end", flush=True)
 
 
+def breaks(folder, workers=2):
+    """Counts its steps itself: an epoch has fewer than there are batches."""
+    loader = loader_of(Files(folder, 1), num_workers=int(workers))
+    training = Training(800)
+    for _ in range(10**6):
+        for number, batch in enumerate(loader):
+            training.step(batch)
+            if number == 39:
+                break
+
+
 def losses(folder):
     """Three epochs of random numbers here and in workers, to the last bit."""
     torch.manual_seed(5)
@@ -281,6 +292,7 @@ def guards(_):
     assert not given.requires_grad and given.grad is None
     given.data = torch.zeros(3)
     assert pool.give()[0][0].equal(torch.ones(2))
+    guard_pinned(Pool(torch))
     guard_loaders(Hook)
     guard_devices()
 
@@ -335,13 +347,31 @@ def guard_loaders(make_hook):
     hook = make_hook(module, library, module._BaseDataLoaderIter.__next__)
     patch_iterator(hook, module)
     assert list(Generates([1])) == [0, 1, 2]
+    library.outside = told.append
+    del told[:]
+    iter(loader_of([1]))  # none drives yet
+    assert not told
+    hook.loading = types.SimpleNamespace()
+    iter(loader_of([1]))
+    assert len(told) == 1, told
+
+
+def guard_pinned(pool):
+    """What was pinned is again. Without a device no memory is: what torch is asked for."""
+    plain, pinned = (torch.Tensor.is_pinned, torch.Tensor.pin_memory), []
+    mine = torch.ones(2)
+    torch.Tensor.is_pinned = lambda tensor: tensor is mine
+    torch.Tensor.pin_memory = lambda tensor: pinned.append(tensor) or tensor
+    pool.add([mine, torch.ones(2)], 2)
+    torch.Tensor.is_pinned, torch.Tensor.pin_memory = plain
+    assert len(pinned) == 1 and pinned[0] is not mine and pinned[0].equal(mine)
 
 
 class Things(Files):
     """Of each kind that a batch may hold."""
 
     def __getitem__(self, i):
-        return {"image": torch.ones(64), "name": str(i), "sizes": [i, torch.ones(2)]}
+        return {"image": torch.ones(8192), "name": str(i), "sizes": [i, torch.ones(2)]}
 
 
 class Boxes:
@@ -358,7 +388,7 @@ def together(samples):
 
 
 def batches(folder):
-    """The hook's copies of batches, by themselves, in 64 descriptors."""
+    """The hook's copies of batches, by themselves, in 64 descriptors: 16 MB of them."""
     import resource
 
     from dsa_batches import Pool
