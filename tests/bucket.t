@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import wave
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
@@ -225,6 +226,47 @@ def check_refused(scratch, folder):
             tap.ok("not-" + SECRET not in said + done.stderr + done.stdout and
                    subprocess.run(["grep", "-rqF", SECRET, scratch.path, "--exclude=credentials"],
                                   check=False).returncode == 1, "no secret is told")
+
+
+def command_lines():
+    """Of all processes."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                yield file.read()
+        except OSError:
+            pass
+
+
+def check_secret(scratch, folder):
+    """A run that works tells of its credentials their names alone: not in its result and
+    report, what it says, what is kept of the listing, or a command line."""
+    keys = {**KEYS, "AWS_SESSION_TOKEN": TOKEN}
+    secrets = [text.encode() for text in (ID, SECRET, TOKEN)]
+    with Bucket(scratch, folder, token=TOKEN, **SIGNED) as server:
+        running = subprocess.Popen(
+            [DSA, "run", "-v", "-o", "secret", "--budget", "3s", "--max-requests", "100000", "--",
+             TRAIN, "--dataset", "s3://bucket/", "--size", "32"], cwd=scratch.path, text=True,
+            env={**scratch.environment, **server.variables, **keys}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        seen = set()
+        while running.poll() is None:
+            seen.update(command_lines())
+            time.sleep(.1)
+        said = running.stdout.read()
+        texts = [said] + [server.run(DSA, *words, variables=keys).stdout for words in
+                          (("report", "secret"), ("report", "secret", "--format=html"),
+                           ("doctor", "s3://bucket/"))]
+        ours = [line for line in seen if b"s3://bucket/" in line and b"s3_server" not in line]
+        kept = subprocess.run(
+            ["grep", "-rlaF", *(word for text in secrets for word in ("-e", text)), "secret",
+             server.variables["XDG_CACHE_HOME"]], cwd=scratch.path, check=False,
+            stdout=subprocess.PIPE).stdout
+        tap.ok(running.returncode == 0 and "AWS_ACCESS_KEY_ID" in texts[-1] and len(ours) >= 2,
+               "a run with a session token", said, *ours)
+        tap.ok(not kept and not any(secret in text for secret in secrets
+                                    for text in [*ours, *(text.encode() for text in texts)]),
+               "tells nothing of it", kept, *ours, *texts)
 
 
 def check_expires(scratch, folder):
@@ -467,8 +509,10 @@ def check_doctor(scratch, folder):
                {told[name]["status"] for name in ("data set", "server clock", "requests")} == {"ok"}
                and len(server.gets()) == COUNT, "dsa doctor asks the server", *told.values())
         done = server.run(DSA, "doctor", "s3://bucket/")
-        tap.ok(done.returncode == 3 and "may not be read" in done.stdout,
-               "and says what it refuses", done.stdout)
+        tap.ok(done.returncode == 3 and "may not be read" in done.stdout and
+               server.url in done.stdout and "anonymous" in done.stdout and
+               "server's" in done.stdout, "and says what it refuses, where, to whom and when",
+               done.stdout)
 
 
 def check_depth(scratch, everything):
@@ -636,6 +680,29 @@ def check_whatif(scratch):
                    f"{' '.join(change)}: {one['error']:+.3f} off", one, free)
 
 
+def check_rate(scratch):
+    """A server that refuses (429) what is more than 120 requests a second: the rate predicted
+    from a run without a limit, and that of one with it."""
+    folder = scratch.at("wanted")
+    train = ["--budget", "30s", "--max-requests", "1000000", "--batch", "8", "--fetch-depth", "8",
+             "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32", "--emulate-gpu", "400"]
+    with Bucket(scratch, folder, latency="25ms") as server:
+        server.run(DSA, "run", "-q", "-o", "free", *train)
+        told = server.run(DSA, "whatif", "free", "--storage-bucket", "latency=25ms,rate=120",
+                          "--json")
+        predicted = json.loads(told.stdout)["predictions"][-1]["predicted_per_s"]["value"]
+    with Bucket(scratch, folder, latency="25ms", rate=120) as server:
+        done = server.run(DSA, "run", "-q", "-o", "limited", *train)
+        with open(scratch.at("limited/run.json"), encoding="utf-8") as file:
+            result = json.load(file)
+        rate, retries = result["rates"]["real_per_s"]["value"], result["requests"]["retries"]
+        print(f"# 120 requests a second: {rate:.1f} samples/s, predicted {predicted:.1f}, "
+              f"{retries} sent again")
+        tap.ok(done.returncode == 0 and retries > 0 and abs(predicted / rate - 1) <= .08,
+               "a limit of requests is predicted", predicted, rate, retries, told.stderr,
+               done.stderr)
+
+
 def main():
     with Scratch() as scratch:
         everything = scratch.images("everything", 10 * EACH, "6K")
@@ -650,6 +717,7 @@ def main():
         check_many(scratch, originals)
         check_settings(scratch, folder, disk)
         check_refused(scratch, folder)
+        check_secret(scratch, folder)
         check_expires(scratch, folder)
         check_faults(scratch, folder, disk)
         check_away(scratch, folder, disk)
@@ -666,6 +734,7 @@ def main():
         check_bound(scratch, folder)
         if SOAK:
             check_whatif(scratch)
+            check_rate(scratch)
     tap.done()
 
 

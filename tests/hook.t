@@ -23,7 +23,7 @@ from torch_own import AWAKE, torch_own, torch_own_mean
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
-BUDGET = "16s" if os.environ.get("SOAK") else "8s"
+BUDGET = "24s" if os.environ.get("SOAK") else "8s"
 PICTURES = 300  # more than there is room for names
 FETCH_OFF, OFF, PROOF_OFF = .02, .03, .02
 
@@ -31,7 +31,7 @@ SOAK = bool(os.environ.get("SOAK"))
 # Workers, samples/s of the accelerator, prep of a sample and latency of a file in ms, and
 # whether it is asynchronous: from no stall to 80 %. Batches are small and samples slow: the
 # less often a worker sleeps, the less of its time is to wake up.
-FEW = 2
+FEW = 4 if SOAK else 2  # what giving one takes drifts by half a millisecond
 SHORT = [(0, 100, 8, 4, 0), (2, 100, 12, 24, 0), (2, 75, 32, 16, 1)]
 LONG = [(0, 50, 4, 16, 0), (0, 250, 4, 12, 0), (2, 75, 32, 16, 0), (2, 100, 32, 0, 0),
         (2, 62.5, 8, 8, 0), (2, 62.5, 30, 4, 0), (4, 100, 32, 32, 0), (4, 100, 16, 8, 0),

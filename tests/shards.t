@@ -185,8 +185,17 @@ def test_tokens(tap, scratch):
         os.environ["AWS_ENDPOINT_URL_S3"] = server.url
         tap.ok(epoch("s3://bucket/", **how) == folder,
                "windows of objects in a bucket are those of the folder")
-        tap.ok(len(server.log()) == 1 + 2 * windows, "by one request each, and one listing",
-               len(server.log()), windows)
+        objects = sum(name.endswith(".u16") for _, _, names in os.walk(text) for name in names)
+        tap.ok(len(server.log()) == 1 + 2 * objects,
+               "in order neighbours, which have a token in common, are one request",
+               len(server.log()), objects)
+        for shuffle, most in (("blocks", 2 * objects), ("global", 2 * windows)):
+            before = len(server.log())
+            got = epoch("s3://bucket/", shuffle=shuffle, **how)
+            asked = len(server.log()) - before - 1
+            tap.ok(got == epoch(text, shuffle=shuffle, **how) != folder and
+                   (asked == most if shuffle == "global" else asked <= most),
+                   f"shuffled by {shuffle}: the windows of the folder", asked, most)
         how["cache_dir"], how["cache_size"] = scratch.at("token-cache"), "50M"
         first = epoch("s3://bucket/", **how)
         before = len(server.log())

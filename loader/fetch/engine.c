@@ -134,13 +134,15 @@ static void fetch_split(struct fetch *fetch, const struct fetch_place *place,
 
 	source_place(fetch->reader.source, place->job.members[0], path, &first);
 	each.job.members = NULL;
+	if (parts != NULL)
+		reader_parts_fill(parts);
 	for (uint32_t i = 0; i < place->job.count; i++) {
 		struct blob *blob = NULL;
 		int rc = result;
 
 		each.job.sample = place->job.members[i];
 		if (parts != NULL)
-			blob = parts->blobs[i];
+			blob = parts->samples[i].blob;
 		else if (whole != NULL)
 			blob = fetch_part(fetch, each.job.sample, whole, first.offset);
 		else if (first.object == NULL)
@@ -153,7 +155,7 @@ static void fetch_split(struct fetch *fetch, const struct fetch_place *place,
 		each.job.calls = (struct fetch_calls){0};
 		each.job.why = place->job.why;
 		if (parts != NULL)
-			parts->blobs[i] = NULL;
+			parts->samples[i].blob = NULL;
 	}
 	reader_parts_free(parts);
 	blob_put(whole);

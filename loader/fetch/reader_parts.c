@@ -7,26 +7,32 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* The next sample, and what lies before it, for which there is no room yet. Returns how
- * much that is, or -1: no memory. */
+/* The next sample, which ends behind the one before, and what lies between them, for which
+ * there is no room yet. Returns how much that is, or -1: no memory. */
 static ssize_t reader_parts_add(struct reader_parts *parts, struct blob_pool *pool,
 				const struct source_place *place)
 {
 	struct blob *blob = blob_pool_take(pool, place->size);
-	size_t gap;
+	uint64_t end = parts->from + parts->bytes;
+	size_t gap = 0, shared = 0;
 
 	if (blob == NULL)
 		return -1;
 	if (parts->count == 0)
 		parts->from = place->offset;
-	gap = place->offset - parts->from - parts->bytes;
+	else if (place->offset > end)
+		gap = place->offset - end;
+	else
+		shared = end - place->offset;
 	if (gap > 0)
 		parts->vec[parts->vecs++] = (struct iovec){.iov_len = gap};
-	parts->vec[parts->vecs++] =
-		(struct iovec){.iov_base = blob->data, .iov_len = place->size};
-	parts->bytes += gap + place->size;
-	parts->blobs[parts->count++] = blob;
+	parts->vec[parts->vecs++] = (struct iovec){.iov_base = blob->data + shared,
+						   .iov_len = place->size - shared};
+	parts->bytes += gap + place->size - shared;
+	parts->samples[parts->count++] =
+		(struct reader_part){.blob = blob, .shared = shared};
 	return (ssize_t)gap;
 }
 
@@ -39,8 +45,9 @@ struct reader_parts *reader_parts_new(const struct reader *reader,
 
 	if (parts == NULL)
 		return NULL;
-	parts->blobs = calloc(job->count, sizeof(struct blob *));
-	for (uint32_t i = 0; parts->blobs != NULL && gap >= 0 && i < job->count; i++) {
+	parts->samples = calloc(job->count, sizeof(*parts->samples));
+	for (uint32_t i = 0; parts->samples != NULL && gap >= 0 && i < job->count;
+	     i++) {
 		struct source_place place;
 		char path[PATH_MAX];
 
@@ -65,10 +72,21 @@ void reader_parts_free(struct reader_parts *parts)
 	if (parts == NULL)
 		return;
 	for (uint32_t i = 0; i < parts->count; i++)
-		blob_put(parts->blobs[i]);
+		blob_put(parts->samples[i].blob);
 	blob_put(parts->gap);
-	free(parts->blobs);
+	free(parts->samples);
 	free(parts);
+}
+
+void reader_parts_fill(struct reader_parts *parts)
+{
+	for (uint32_t i = 1; i < parts->count; i++) {
+		const struct blob *before = parts->samples[i - 1].blob;
+		size_t shared = parts->samples[i].shared;
+
+		memcpy(parts->samples[i].blob->data,
+		       before->data + (before->size - shared), shared);
+	}
 }
 
 unsigned reader_parts_chunk(const struct reader_parts *parts, unsigned at,

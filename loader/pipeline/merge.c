@@ -254,20 +254,23 @@ static void merge_list(struct merge *merge, uint64_t pass, uint32_t sample,
 			.sample = sample, .coming = true, .tag = tag};
 }
 
-/* True if these two lie in one object, the second not far behind the first. */
+/* True if these two lie in one object, the second not far behind the first, or over its
+ * end. */
 static bool merge_near(const struct pipeline *p, uint32_t first, uint32_t second)
 {
 	char paths[2][PATH_MAX];
 	struct source_place a, b;
+	uint64_t end;
 
 	source_place(p->parts.source, first, paths[0], &a);
 	source_place(p->parts.source, second, paths[1], &b);
+	end = a.offset + a.size;
 	return a.part && b.part && a.remote == b.remote && a.dir == b.dir &&
 	       (a.object == NULL) == (b.object == NULL) &&
 	       strcmp(a.object != NULL ? a.object : a.path,
 		      b.object != NULL ? b.object : b.path) == 0 &&
-	       b.offset >= a.offset + a.size &&
-	       b.offset - a.offset - a.size <= p->parts.options->read_gap;
+	       b.offset >= a.offset && b.offset + b.size > end &&
+	       (b.offset <= end || b.offset - end <= p->parts.options->read_gap);
 }
 
 /* Samples from `first` on, in the order in which they lie. */

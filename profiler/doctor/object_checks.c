@@ -32,9 +32,11 @@ struct probes {
 	} probe[AT_ONCE];
 };
 
+static const char scheme[] = "s3://";
+
 bool doctor_is_remote(const char *dataset)
 {
-	return strncmp(dataset, "s3://", 5) == 0 ||
+	return strncmp(dataset, scheme, strlen(scheme)) == 0 ||
 	       strncmp(dataset, "http://", 7) == 0 ||
 	       strncmp(dataset, "https://", 8) == 0;
 }
@@ -125,20 +127,83 @@ static void probes_run(const struct source *source, struct check_objects *object
 	free(all);
 }
 
-static void object_checks_describe(const struct source *source,
+static void object_checks_describe(const struct net_remote *remote,
 				   struct check_objects *objects)
+{
+	name_escape(net_remote_url(remote), objects->url, sizeof(objects->url));
+	snprintf(objects->credentials, sizeof(objects->credentials), "%s",
+		 net_remote_credentials(remote));
+	snprintf(objects->region, sizeof(objects->region), "%s",
+		 net_remote_region(remote));
+}
+
+static void object_checks_found(const struct source *source,
+				struct check_objects *objects)
 {
 	struct source_place place;
 	char path[PATH_MAX];
 
 	source_place(source, 0, path, &place);
-	name_escape(net_remote_url(place.remote), objects->url, sizeof(objects->url));
-	snprintf(objects->credentials, sizeof(objects->credentials), "%s",
-		 net_remote_credentials(place.remote));
-	snprintf(objects->region, sizeof(objects->region), "%s",
-		 net_remote_region(place.remote));
+	object_checks_describe(place.remote, objects);
 	objects->samples = source_count(source);
 	objects->age_s = source_facts(source)->listing_age_s;
+	probes_run(source, objects);
+}
+
+/* ---- a data set that was refused ---- */
+
+struct clock_probe {
+	struct net_get get; /* first: clock_done() gets it */
+	bool answered;
+};
+
+static void clock_done(struct net_get *get, int result)
+{
+	(void)result;
+	((struct clock_probe *)get)->answered = true;
+}
+
+/* Any answer tells the server's clock. */
+static double object_checks_skew(const struct net_remote *remote)
+{
+	const struct net_config config = {.most = 1};
+	struct net *net = net_open(&config, NULL);
+	struct clock_probe probe = {
+		.get = {.remote = remote,
+			.path = "",
+			.head = true,
+			.first = true,
+			.deadline = clock_now() + PATIENCE_S * UINT64_C(1000000000),
+			.done = clock_done}};
+
+	if (net == NULL)
+		return NAN;
+	net_start(net, &probe.get);
+	while (!probe.answered)
+		net_wait(net, UINT64_C(1000000000));
+	net_close(net);
+	return probe.get.date_s > 0 ? (double)time(NULL) - (double)probe.get.date_s
+				    : NAN;
+}
+
+static void object_checks_refused(const char *dataset, struct check_objects *objects)
+{
+	char bucket[CHECK_LINE];
+	struct net_remote *remote;
+
+	if (strncmp(dataset, scheme, strlen(scheme)) != 0) {
+		remote = net_remote_web(dataset, NULL);
+	} else {
+		const char *name = dataset + strlen(scheme);
+
+		snprintf(bucket, sizeof(bucket), "%.*s", (int)strcspn(name, "/"), name);
+		remote = net_remote_bucket(bucket, NULL);
+	}
+	if (remote == NULL)
+		return;
+	object_checks_describe(remote, objects);
+	objects->skew_s = object_checks_skew(remote);
+	net_remote_close(remote);
 }
 
 void check_ask_objects(struct check_subject *subject)
@@ -152,10 +217,10 @@ void check_ask_objects(struct check_subject *subject)
 	if (source == NULL) {
 		snprintf(objects->why, sizeof(objects->why), "%.*s", CHECK_LINE - 1,
 			 err.message);
+		object_checks_refused(subject->dataset, objects);
 		return;
 	}
-	object_checks_describe(source, objects);
-	probes_run(source, objects);
+	object_checks_found(source, objects);
 	source_close(source);
 }
 
@@ -176,7 +241,7 @@ void check_endpoint(struct doctor_line *line, const struct check_subject *subjec
 {
 	const struct check_objects *objects = &subject->objects;
 
-	if (objects->samples > 0)
+	if (objects->url[0] != '\0')
 		check_report(line, DOCTOR_OK, NULL, "%s%s%s", objects->url,
 			     objects->region[0] != '\0' ? ", region " : "",
 			     objects->region);
@@ -184,7 +249,7 @@ void check_endpoint(struct doctor_line *line, const struct check_subject *subjec
 
 void check_credentials(struct doctor_line *line, const struct check_subject *subject)
 {
-	if (subject->objects.samples > 0)
+	if (subject->objects.url[0] != '\0')
 		check_report(line, DOCTOR_OK, NULL, "%s", subject->objects.credentials);
 }
 

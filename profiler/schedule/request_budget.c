@@ -21,6 +21,7 @@ void request_budget_learn(struct request_budget *budget,
 	uint64_t gets = raw->end.counters[TRACE_wanted_gets], end = raw->end.time_ns;
 	double took = (double)(end - budget->time_ns) * 1e-9;
 	double asked = (double)(gets - budget->gets);
+	double disk = (double)raw->end.counters[TRACE_disk_samples];
 
 	if (raw->state != TRACE_DONE || end <= budget->time_ns || gets < budget->gets)
 		return;
@@ -28,6 +29,8 @@ void request_budget_learn(struct request_budget *budget,
 		budget->per_s[raw->kind] =
 			fmax(budget->per_s[raw->kind],
 			     asked / took / request_budget_depth(loader, raw));
+	if (disk > 0)
+		budget->hits = disk / (disk + (double)gets);
 	budget->gets = gets;
 	budget->time_ns = end;
 }
@@ -63,5 +66,5 @@ double request_budget_of(const struct request_budget *budget,
 
 	if (ask->kind == TRACE_SYNTHETIC || ask->kind == TRACE_COPIED)
 		return SPARE * budget->per_s[ask->kind] * seconds;
-	return fmax(SPARE * rate * seconds, ask->stage);
+	return fmax(SPARE * rate * seconds, (1 - budget->hits) * ask->stage);
 }

@@ -15,6 +15,7 @@ struct request_budget {
 				    * second of it and its switch; of fetch windows for
 				    * each request in flight */
 	uint64_t gets, time_ns;    /* at the end of the last window seen */
+	double hits; /* the share of what was read so far that a cache on disk had */
 };
 
 /* A window ended; those before it have been learned. */

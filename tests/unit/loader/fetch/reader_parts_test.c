@@ -33,9 +33,9 @@ ssize_t preadv(int fd, const struct iovec *vec, int count, off_t from)
 	return syscall(SYS_preadv, fd, vec, count, from, 0);
 }
 
-/* A shard, and `count` samples in it, the first at `offset`, each `gap` behind the other. */
-static struct source *new_shard(uint32_t count, uint64_t offset, uint32_t size,
-				uint64_t gap)
+/* A shard, and `count` samples in it, the first at `offset`, each `gap` behind the other, or
+ * over it. */
+static struct source *new_shard(uint32_t count, uint64_t offset, uint32_t size, int gap)
 {
 	struct source *source = folder_new("/tmp");
 
@@ -45,7 +45,7 @@ static struct source *new_shard(uint32_t count, uint64_t offset, uint32_t size,
 							 .offset = offset,
 							 .size = size + i,
 							 .part = true},
-		offset += size + i + gap;
+		offset += (uint64_t)((int64_t)size + i + gap);
 	source->count = count;
 	return source;
 }
@@ -116,12 +116,13 @@ static void check_engines(const struct source *source, uint32_t reads)
 static void each_sample_of_a_read_has_its_own_bytes(void **state)
 {
 	static const struct {
-		uint32_t count, size, gap;
-	} cases[] = {
-		{1, 512, 0}, {2, 1, 0}, {10, 5000, 0}, {10, 5000, 700}, {3, 1, 100000}};
+		uint32_t count, size;
+		int gap;
+	} cases[] = {{1, 512, 0},    {2, 1, 0},      {10, 5000, 0}, {10, 5000, 700},
+		     {3, 1, 100000}, {10, 5000, -4}, {3, 1, -1},    {9, 100, -100}};
 
 	(void)state;
-	for (int i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct source *source =
 			new_shard(cases[i].count, 4097, cases[i].size, cases[i].gap);
 

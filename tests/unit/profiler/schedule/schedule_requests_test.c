@@ -8,6 +8,9 @@
 
 #include <cmocka.h>
 
+static bool
+	on_disk; /* a cache there has all samples: fetch windows alone ask for them */
+
 /* What the last window that was done asked for is seen at its end, and by dsa. */
 static void count_gets(struct trace *trace)
 {
@@ -15,7 +18,12 @@ static void count_gets(struct trace *trace)
 	uint64_t fetched = window->end.counters[TRACE_fetched_samples] -
 			   window->begin.counters[TRACE_fetched_samples];
 
-	trace->processes[0].counters[TRACE_wanted_gets] += fetched + window->staged;
+	trace->processes[0]
+		.counters[on_disk && window->kind != TRACE_FETCH ? TRACE_disk_samples
+								 : TRACE_wanted_gets] +=
+		fetched + window->staged;
+	window->end.counters[TRACE_disk_samples] =
+		trace->processes[0].counters[TRACE_disk_samples];
 	window->end.counters[TRACE_wanted_gets] =
 		trace->processes[0].counters[TRACE_wanted_gets];
 }
@@ -81,12 +89,25 @@ static void one_epoch_is_as_many_as_the_data_has(void **state)
 	assert_in_range(windows, 1, 4);
 }
 
+static void what_a_cache_on_disk_has_is_not_asked_for(void **state)
+{
+	unsigned before, windows;
+
+	(void)state;
+	run_within(TRACE_ONE_EPOCH, SCHEDULE_REQUESTS, &before);
+	on_disk = true;
+	run_within(TRACE_ONE_EPOCH, SCHEDULE_REQUESTS, &windows);
+	on_disk = false;
+	assert_true(windows > 5 * before);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_window_asks_for_more_than_there_are),
 		cmocka_unit_test(enough_of_them_bound_nothing),
 		cmocka_unit_test(one_epoch_is_as_many_as_the_data_has),
+		cmocka_unit_test(what_a_cache_on_disk_has_is_not_asked_for),
 	};
 
 	if (argc > 1)
