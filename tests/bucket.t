@@ -66,10 +66,10 @@ class Bucket(S3Server):
     def run(self, *command, variables=(), **more):
         return self.scratch.run(*command, variables={**self.variables, **dict(variables)}, **more)
 
-    def dump(self, dataset="s3://bucket/", options="", **more):
+    def dump(self, dataset="s3://bucket/", options="", ahead=(), **more):
         """One epoch: (samples, lines), or None; then what was said."""
         table = self.scratch.at("dump-" + os.urandom(4).hex())
-        done = self.run(DUMP, dataset, table, variables={
+        done = self.run(*ahead, DUMP, dataset, table, variables={
             "DSA_LOADER": "prep=raw,size=64,batch=7,epochs=1,workers=2" + options,
             **more.pop("variables", {})}, **more)
         if done.returncode != 0:
@@ -376,12 +376,13 @@ def check_changed(scratch, folder, disk):
 
 
 def check_hostile(scratch, folder):
+    """In half a GB of memory."""
     for name, text in HOSTILE.items():
         path = scratch.at("listing.xml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         with Bucket(scratch, folder, listing=path) as server:
-            got, said = server.dump()
+            got, said = server.dump(ahead=["prlimit", f"--data={1 << 29}"])
             tap.ok(got is None and one_line(said, "listing") and len(server.log()) <= 1001,
                    f"a listing with {name}", said)
     got, said = None, ""

@@ -61,6 +61,30 @@ def check_shared(scratch, folder):
                    loader.words(), server.asked())
 
 
+def check_ends(scratch, folder):
+    """A shared loader of a server that wants signatures, and of one that refuses or dies."""
+    keys = {"key": "AKIAIOSFODNN7EXAMPLE", "secret": "hidden"}
+    table = scratch.at("table")
+    scratch.environment["AWS_ACCESS_KEY_ID"] = keys["key"]
+    for secret, settings, status, said in (
+            ("hidden", {}, 0, ""),
+            ("wrong", {}, 3, "SignatureDoesNotMatch"),
+            ("hidden", {"die_after": COUNT // 2}, 3, "gave no answer for 0.4 s (deadline)")):
+        scratch.environment["AWS_SECRET_ACCESS_KEY"] = secret
+        with Bucket(scratch, folder, **keys, **settings):
+            with SharedLoader(scratch, ["s3://bucket"], "--jobs", "1", "--leave", "--epochs", "1",
+                              "--deadline", "400ms", "--batch", "16") as loader:
+                job = loader.job("s3://bucket/", table, "batch=8") if said != "SignatureDoesNotMatch" else None
+                ended = finish(job) if job is not None else None
+                loader.process.wait(60)
+            tap.ok(loader.process.returncode == status and said in loader.words() and
+                   (ended is None or (ended[0] == 0) == (status == 0)) and
+                   "hidden" not in loader.words(),
+                   f"a shared loader of a server that {said or 'wants signatures'}", ended,
+                   loader.process.returncode, loader.words())
+    del scratch.environment["AWS_ACCESS_KEY_ID"], scratch.environment["AWS_SECRET_ACCESS_KEY"]
+
+
 def check_run(scratch, folder):
     """Four jobs, each with a loader of its own, then all with one."""
     for more in (["--observe", "--steps", "20"], ["--share", "--max-requests", 100000]):
@@ -147,6 +171,7 @@ def main():
     with Scratch() as scratch:
         folder = scratch.images(count=COUNT)
         check_shared(scratch, folder)
+        check_ends(scratch, folder)
         check_run(scratch, folder)
         check_gate(scratch)
         check_convert(scratch, folder)

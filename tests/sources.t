@@ -168,8 +168,8 @@ def check_kept(row, samples):
     kept = ["--cache-dir", row.scratch.at(row.kind + "-kept"), "--cache", "100%"]
     check_shared(row, 2, kept)
     before = row.gets()
-    done = row.run(DSA, "run", "-q", "-o", row.kind + "-out", "--budget", "4s", *kept, "--",
-                   *row.train("--emulate-gpu", str(WANTED)))
+    done = row.run(DSA, "run", "-q", "-o", row.kind + "-out", "--budget", "4s", *kept,
+                   "--shuffle", "blocks", "--", *row.train("--emulate-gpu", str(WANTED)))
     result = row.result()
     real = [w for w in result["windows"] if w["kind"] == "real" and w.get("hits")]
     row.ok(done.returncode == 0 and real and sum(w["misses"] for w in real) == 0 and

@@ -38,15 +38,26 @@ bool place_next_read(struct pipeline *p, struct fetch_job *job)
 	return true;
 }
 
-/* Within what the session allows; what comes after is never asked for. */
+/* What the session allows; UINT64_MAX: any number. */
+static uint64_t fetch_client_most(const struct pipeline *p)
+{
+	const struct trace *trace = p->parts.bound;
+
+	if (trace == NULL || !source_facts(p->parts.source)->remote)
+		return UINT64_MAX;
+	return trace_most_gets(trace, source_count(p->parts.source));
+}
+
+/* Within that; what comes after is never asked for. What is under way may turn out to lie in
+ * a cache on disk. */
 static bool fetch_client_may_ask(const struct pipeline *p)
 {
-	struct trace *trace = p->parts.bound;
+	uint64_t most = fetch_client_most(p);
 
-	if (trace == NULL || !source_facts(p->parts.source)->remote ||
-	    p->gets < trace_most_gets(trace, source_count(p->parts.source)))
+	if (p->gets < most)
 		return true;
-	trace->gets_spent = 1;
+	if (p->in_flight == 0 || p->parts.process->counters[TRACE_wanted_gets] >= most)
+		p->parts.bound->gets_spent = 1;
 	return false;
 }
 
@@ -231,10 +242,10 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	pthread_mutex_lock(&p->lock);
 	if (!job->hit && source_facts(p->parts.source)->remote)
 		trace_add(p->parts.process, TRACE_wanted_gets, job->calls.opens);
-	if (job->hit || (job->calls.opens == 0 && fetch_client_asks(p, job) > 1)) {
+	if (p->gets >= fetch_client_most(p))
+		pthread_cond_broadcast(&p->wanted);
+	if (job->hit || (job->calls.opens == 0 && fetch_client_asks(p, job) > 1))
 		p->gets--;
-		pthread_cond_signal(&p->wanted);
-	}
 	trace_add(p->parts.process, TRACE_retried_gets, job->calls.retries);
 	trace_add(p->parts.process, TRACE_hedged_gets, job->calls.hedges);
 	fetch_client_count_disk(p);
