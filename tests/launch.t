@@ -237,8 +237,8 @@ def check_choice(scratch):
     for choice in "none", "dsa":
         for words, status in ((["run", "-o", f"choice-{choice}"], 3),
                               (["gate", "--against", "true", "--pairs", "0"], 5)):
-            done = dsa(scratch, *words, "-q", f"--loader={choice}", "--",
-                       *program("lacks", "data"))
+            done = dsa(scratch, *words, "-q", f"--loader={choice}", "--", PYTHON, "-c",
+                       "import os; print('the end', os.environ.get('LD_PRELOAD'))")
             tap.ok(done.returncode == status and "the end None" in done.stdout + done.stderr and
                    "does not load its data with dsa" in done.stderr,
                    f"dsa {words[0]} --loader={choice}: nothing is preloaded", *said(done))
