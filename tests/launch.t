@@ -43,6 +43,12 @@ def result_of(scratch, out):
         return json.load(file)
 
 
+def put_mine(path):
+    """The user's own file."""
+    with open(path, "w", encoding="ascii") as file:
+        file.write("mine")
+
+
 def said(done):
     return done.returncode, done.stdout, done.stderr
 
@@ -143,8 +149,7 @@ def check_gate(scratch):
 def check_gate_timed(scratch):
     """And leaves the user's files as they were."""
     inside = scratch.at("inside")
-    with open(inside, "w", encoding="ascii") as file:
-        file.write("mine")
+    put_mine(inside)
     done = dsa(scratch, "gate", "--baseline", "timed.json", "--update", "--pairs", "1",
                "--repetition", "1s", "--samples", "80", "-q", "--",
                *program("evaluates", "data", f"inside={inside}", f"keep={scratch.at('last')}"))
@@ -176,8 +181,7 @@ finally:
 def check_gate_saves(scratch):
     """What a program saves after its loop, though it was only counted."""
     def gate(folder):
-        with open(os.path.join(scratch.folder(folder), "mine"), "w", encoding="ascii") as file:
-            file.write("mine")
+        put_mine(os.path.join(scratch.folder(folder), "mine"))
         return dsa(scratch, "gate", "--baseline", f"{folder}.json", "--update", "--pairs", "0",
                    "-q", "--", PYTHON, "-c", SAVES_LAST, scratch.at(folder),
                    *program("train", "data")[1:], variables={"TMPDIR": scratch.folder("saved")})
@@ -256,8 +260,7 @@ def check_choice(scratch):
 
 def check_not_kept(scratch):
     mine = scratch.at("not kept")
-    with open(mine, "w", encoding="ascii") as file:
-        file.write("mine")
+    put_mine(mine)
     done = dsa(scratch, "run", "-q", "--keep-files=no", "--budget", "3s", "-o", "unkept", "--",
                *program("evaluates", "data", f"keep={scratch.at('no')}", f"inside={mine}"))
     result = result_of(scratch, "unkept")
@@ -271,8 +274,7 @@ def check_not_kept(scratch):
 def check_separate(scratch):
     """Each launch begins with the user's files, and the last one's are told."""
     mine, out = scratch.at("apart"), scratch.at("separate")
-    with open(mine, "w", encoding="ascii") as file:
-        file.write("mine")
+    put_mine(mine)
     done = dsa(scratch, "run", "-q", "--protocol=separate", "--budget", "9s", "-o", out, "--",
                *program("evaluates", "data", f"keep={scratch.at('keeps')}", f"inside={mine}"))
     tap.ok(done.returncode == 0 and result_of(scratch, out)["files_kept"]["put_back"] ==
@@ -321,8 +323,7 @@ def check_environment(scratch):
 def check_killed(scratch):
     """What was kept can be put back, though dsa was killed; nothing else is left."""
     mine, out = scratch.at("it's mine"), scratch.at("killed")
-    with open(mine, "w", encoding="ascii") as file:
-        file.write("mine")
+    put_mine(mine)
     script = os.path.join(out, "kept/put-back")
     process = subprocess.Popen(
         [DSA, "run", "-q", "-o", out, "--",

@@ -82,13 +82,14 @@ class Row:
 
 
 def job(row, epochs, variables):
+    """It waits for the shared loader to begin."""
+    loader = ",".join(filter(None, (row.variables["DSA_LOADER"], "takeover=10s")))
     return row.run(sys.executable, "-c", JOB, os.path.join(HERE, "../loader/python"), row.place,
-                   epochs, variables=variables)
+                   epochs, variables={**variables, "DSA_LOADER": loader})
 
 
 def check_shared(row, epochs=1, words=()):
-    """Returns how many samples there are. What is not on disk yet while an epoch ends is asked
-    for again in the next."""
+    """Returns how many samples there are."""
     row.run(DSA, "dataset", "inspect", row.place)  # which makes the index
     socket, before = row.scratch.at(row.kind + "-socket"), row.gets()
     with subprocess.Popen([DSA, "serve", row.place, "--socket", socket, "--jobs", str(JOBS), "-q",
@@ -105,15 +106,16 @@ def check_shared(row, epochs=1, words=()):
     row.ok(samples > 100 and
            all(one.stdout == f"{samples} {samples} {{{epochs}}} 1\n" for one in told),
            f"{JOBS} jobs of one loader each get all of it", *told)
-    asked = row.gets() - before
-    row.ok(asked == samples if epochs == 1 else asked >= samples, "by one GET a sample", asked,
-           samples)
+    if epochs == 1:  # what is not on disk yet as an epoch ends is asked for again
+        asked = row.gets() - before
+        row.ok(asked == samples, "by one GET a sample", asked, samples)
     return samples
 
 
 def gate(row, samples, cache, *words):
     return row.run(DSA, "gate", "--baseline", row.kind + ".json", *words, "--pairs", "0",
-                   "--samples", 2 * samples, "--cache", cache, "--", *row.train("--emulate-gpu", "100000"))
+                   "--samples", 2 * samples, "--cache", cache, "--",
+                   *row.train("--emulate-gpu", "100000"))
 
 
 def check_gate(row, samples):
@@ -128,7 +130,7 @@ def check_gate(row, samples):
     done = gate(row, samples, "100%")
     row.ok(done.returncode == 0, "which are the same again", done.stdout, done.stderr)
     done = gate(row, samples, "98%")
-    row.ok(done.returncode == 1 and "opens_per_sample" in done.stdout, "GETs that are more are found",
+    row.ok(done.returncode == 1 and "opens_per_sample" in done.stdout, "more GETs are found",
            done.stdout, done.stderr)
 
 

@@ -41,6 +41,12 @@ bool doctor_is_remote(const char *dataset)
 	       strncmp(dataset, "https://", 8) == 0;
 }
 
+/* This clock less the server's, as an answer told it; NAN: none did. */
+static double probe_skew_s(const struct net_get *get)
+{
+	return get->date_s > 0 ? (double)time(NULL) - (double)get->date_s : NAN;
+}
+
 static void probe_done(struct net_get *get, int result);
 
 /* Spread evenly over the data set. */
@@ -92,7 +98,7 @@ static void probe_done(struct net_get *get, int result)
 			 get->error.message);
 	}
 	if (get->date_s > 0)
-		objects->skew_s = (double)time(NULL) - (double)get->date_s;
+		objects->skew_s = probe_skew_s(get);
 	probe_next(all, probe);
 }
 
@@ -182,8 +188,7 @@ static double object_checks_skew(const struct net_remote *remote)
 	while (!probe.answered)
 		net_wait(net, UINT64_C(1000000000));
 	net_close(net);
-	return probe.get.date_s > 0 ? (double)time(NULL) - (double)probe.get.date_s
-				    : NAN;
+	return probe_skew_s(&probe.get);
 }
 
 static void object_checks_refused(const char *dataset, struct check_objects *objects)
