@@ -18,7 +18,7 @@ from s3_server import S3Server
 
 SOAK = bool(os.environ.get("SOAK"))
 JOBS = 4
-LATENCY, DEPTH, WANTED = .008, 2, 1000  # a request, requests in flight, samples/s
+LATENCY, DEPTH, WANTED = .016, 4, 1000  # a request, requests in flight, samples/s
 PICTURES = ["--count", "200", "--size-mean", "6K"]
 # What dsa dataset make is told, and the loader, and what the data set is called.
 KINDS = {
@@ -71,7 +71,9 @@ class Row:
         return [TRAIN, "--dataset", self.place, "--batch", "8", "--size", "32", *words]
 
     def gets(self):
-        return sum("list-type" not in row.target for row in self.server.log())
+        """Requests for samples, or for what is in a shard."""
+        return sum("list-type" not in row.target and not row.target.endswith("list.txt")
+                   for row in self.server.log())
 
     def result(self):
         with open(self.scratch.at(self.kind + "-out", "run.json"), encoding="utf-8") as file:
@@ -154,15 +156,15 @@ def check_whatif(row):
     """Twice the requests in flight: predicted, and then really run."""
     done = row.run(DSA, "whatif", row.kind + "-out", "--fetch-depth", str(2 * DEPTH), "--verify",
                    "--budget", "30s", "--max-requests", "1000000", "--json")
-    tried = json.loads(done.stdout or "{}").get("verifications", [])
-    if not row.ok(done.returncode == 0 and tried, "more requests in flight are tried", done.stderr):
+    tried = (json.loads(done.stdout or "{}").get("verifications") or [{}])[-1]
+    if not row.ok(done.returncode == 0 and "predicted_per_s" in tried,
+                  "more requests in flight are predicted and tried", tried, done.stderr):
         return
     true = 2 * DEPTH / LATENCY
-    predicted, measured = (tried[-1][key]["value"] for key in ("predicted_per_s",
-                                                               "measured_per_s"))
+    predicted, measured = (tried[key]["value"] for key in ("predicted_per_s", "measured_per_s"))
     print(f"# {row.kind}: predicted {predicted:.0f}/s, measured {measured:.0f}, truth {true:.0f}")
-    row.ok(abs(predicted / measured - 1) <= .05 and abs(measured / true - 1) <= .05,
-           "and predicted", tried[-1], done.stderr)
+    row.ok(abs(predicted / measured - 1) <= .05 and abs(measured / true - 1) <= .08,
+           "and come to what was predicted", tried, done.stderr)
 
 
 def check_kept(row, samples):
