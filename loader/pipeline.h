@@ -212,7 +212,8 @@ uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 void pipeline_lock(struct pipeline *pipeline, struct pipeline_point *next);
 void pipeline_unlock(struct pipeline *pipeline);
 
-/* Next batch of the stream: the epoch of its pass, and its number in the pass. */
+/* Next batch of the stream: the epoch of its pass, and its number in the pass.
+ * Waits for nobody. */
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);
 
 /* Batches in the longest pass so far. Any thread. */

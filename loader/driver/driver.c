@@ -88,7 +88,8 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		driver_begin_measuring(driver);
 	driver->stepping = true;
 	driver->step = (struct trace_step){
-		.request_ns = begins ? driver->window->begin.time_ns : clock_now(),
+		/* it begins where the last one ended */
+		.request_ns = begins ? driver->window->begin.time_ns : now,
 		.window = driver->index,
 		.steps = 1,
 	};

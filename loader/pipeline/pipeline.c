@@ -53,6 +53,7 @@ static void set_stream(struct pipeline *p)
 	p->steps = ((uint64_t)pass.length + p->batch - 1) / p->batch;
 	p->delay_ns = (uint64_t)(options->prep_delay * 1e9 + 0.5);
 	p->measuring.draw.state = options->seed;
+	publish_position(p);
 	stream_rewind(p);
 }
 
@@ -243,7 +244,7 @@ void pipeline_credit(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->measuring.credits++;
-	pthread_cond_broadcast(&p->work);
+	pipeline_wake_workers(p, 1);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -285,13 +286,8 @@ void pipeline_unlock(struct pipeline *p)
 
 void pipeline_position(struct pipeline *p, uint64_t *epoch, uint64_t *step)
 {
-	struct plan_pass pass;
-
-	pthread_mutex_lock(&p->lock);
-	stream_pass(p, &p->delivered, &pass);
-	*epoch = pass.epoch;
-	*step = p->delivered.position / p->batch;
-	pthread_mutex_unlock(&p->lock);
+	*epoch = atomic_load(&p->epoch_now);
+	*step = atomic_load(&p->step_now);
 }
 
 uint64_t pipeline_steps(const struct pipeline *p)

@@ -123,7 +123,8 @@ struct pipeline {
 		delivered;          /* after the last batch delivered */
 	uint64_t head_pass; /* pass of the oldest open batch, and its `stolen` */
 	uint32_t stolen;
-	_Atomic uint64_t steps;    /* batches in the longest pass so far */
+	_Atomic uint64_t epoch_now, step_now; /* of the batch after `delivered` */
+	_Atomic uint64_t steps;               /* batches in the longest pass so far */
 	uint64_t bad_in_a_row;     /* places without a good sample, up to here */
 	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
 	uint32_t head, open;
@@ -215,6 +216,9 @@ void publish_heads(struct pipeline *pipeline);
 /* The stream moves past a batch that was published. */
 void publish_delivered(struct pipeline *pipeline, struct batch *batch);
 
+/* Notes where the stream is: what was delivered last ended there. */
+void publish_position(struct pipeline *pipeline);
+
 /* counts.c: counts what samples took, with the batch that they are delivered in. */
 
 /* A hole of the head, or one that the head goes past: what it took counts as the
@@ -238,9 +242,12 @@ void pipeline_depth_open(struct pipeline *pipeline);
 void pipeline_depth_answer(struct pipeline *pipeline, const struct fetch_job *job);
 void pipeline_depth_take(struct pipeline *pipeline, const struct batch *batch);
 
-/* wake.c: wakes whoever looks for work. Leaves the lock; the fetch engine is woken
+/* wake.c: wakes whoever looks for work; prep workers of so many places that are ready, for
+ * a wake costs more than a small sample takes. (Where some have no part in the turn, it
+ * could be one of these that wakes: then all.) Leaves the lock; the fetch engine is woken
  * outside of it. A place or read that was in flight is not any more. */
 void pipeline_wake(struct pipeline *pipeline);
+void pipeline_wake_workers(struct pipeline *pipeline, unsigned places);
 void pipeline_leave(struct pipeline *pipeline);
 void pipeline_completed(struct pipeline *pipeline);
 

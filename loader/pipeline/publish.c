@@ -201,11 +201,22 @@ static void publish_losses(struct pipeline *p, const struct batch *batch)
 		p->parts.on_loss(p->parts.context, batch->epoch);
 }
 
+void publish_position(struct pipeline *p)
+{
+	struct pipeline_point next = p->delivered;
+	struct plan_pass pass;
+
+	stream_pass(p, &next, &pass);
+	atomic_store(&p->epoch_now, pass.epoch);
+	atomic_store(&p->step_now, next.position / p->batch);
+}
+
 void publish_delivered(struct pipeline *p, struct batch *batch)
 {
 	batch->delivered = true;
 	if (batch->stream) {
 		p->delivered = point_after(batch);
+		publish_position(p);
 		publish_losses(p, batch);
 		return;
 	}

@@ -28,6 +28,26 @@ static void complete_draw(const struct inputs *inputs, struct profile_draw *draw
 			storage->latency_s + (double)draw->bytes / storage->bandwidth;
 }
 
+/* Of a draw that was padded only that is known: it took less. They share evenly what the
+ * others leave of all CPU time. */
+static void unpad_draws(const struct inputs *inputs, double delay_s)
+{
+	double late = (1 + DELAY_LATE) * delay_s;
+	double left = inputs->work_s * (double)inputs->draw_count;
+	size_t padded = 0;
+
+	for (size_t i = 0; i < inputs->draw_count; i++) {
+		bool over = inputs->draws[i].prep_s >= late;
+
+		left -= over ? inputs->draws[i].prep_s : 0;
+		padded += !over;
+	}
+	for (size_t i = 0; i < inputs->draw_count; i++)
+		if (inputs->draws[i].prep_s < late)
+			inputs->draws[i].prep_s =
+				fmin(delay_s, fmax(0, left / (double)padded));
+}
+
 static int find_draws(const struct profile *profile, struct inputs *inputs,
 		      struct error *err)
 {
@@ -45,6 +65,8 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 					      .fetch_s = NAN,
 					      .prep_s = inputs->prep_s};
 	inputs->draw_count = count;
+	if (profile->prep_delay_s > 0 && !inputs->in_turn)
+		unpad_draws(inputs, profile->prep_delay_s);
 	for (size_t i = 0; i < count; i++) {
 		complete_draw(inputs, &inputs->draws[i]);
 		sum += inputs->draws[i].prep_s;

@@ -1,6 +1,6 @@
 /*
  * inputs.h - what one run measured of its stages alone, each with how sure it is. It
- * takes nothing from real windows. Private to models/.
+ * takes nothing from real windows but slowed_real_s. Private to models/.
  */
 #ifndef DSA_INPUTS_H
 #define DSA_INPUTS_H
@@ -36,12 +36,15 @@ struct inputs {
 	 * that threads share. */
 	double compute_s, fixed_s, compute_cpu_s;
 	unsigned compute_threads;
+	bool spins; /* a thread waits for the device on the CPU, which is none of its work */
 	double slowed_s; /* what a step of a cached window was longer than a synthetic
 			  * one, waiting for a batch left out; NAN: unknown */
+	double slowed_real_s; /* the same of a real window: for who knows that it was */
 
 	/* Prep: CPU work of a sample at speed 1 on average, what it waits besides, what
-	 * a draw's prep_s is to be multiplied by to give them, and --prep-delay. */
-	double prep_s, wait_s, prep_scale, wait_scale, delay_s;
+	 * a draw's prep_s is to be multiplied by to give them, and --prep-delay, as late as
+	 * its timers are; and the CPU time of a sample as it was measured. */
+	double prep_s, wait_s, prep_scale, wait_scale, delay_s, work_s;
 
 	/* Of a loader whose workers make whole batches, in turn. */
 	bool in_turn;

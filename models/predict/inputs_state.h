@@ -6,6 +6,7 @@
 
 #define LEAST_HALF .005 /* of any input: clocks and settling */
 #define CORES_HALF .02  /* of P(k) measured once */
+#define DELAY_LATE .1   /* of a padding: later than that is no timer */
 
 /* inputs_work.c: 0, or -ENODATA and which measurement is missing. A device may have none. */
 int inputs_find_compute(const struct profile *profile, struct inputs *inputs,

@@ -17,7 +17,7 @@ struct sum {
 #define HANDOVER_HALF 1.  /* it depends on whom the scheduler prefers */
 #define DRIFT         .5  /* of the windows' scatter: another run finds another mean */
 #define ALMOST_CORES  .15 /* CPU time of another thread that is worth one */
-#define DELAY_LATE    .1  /* of a padding: later than that is no timer */
+#define SPINS         .5  /* of the kernels' time */
 
 /* The windows that show the step alone. */
 static struct sum inputs_synthetic(const struct profile *profile)
@@ -81,15 +81,15 @@ static unsigned threads_of(double busy)
 	return (unsigned)fmin(ceil(busy - ALMOST_CORES), MOST_THREADS);
 }
 
-/* A step's time in cached windows, without what it was blocked, against 1/G. */
-static double inputs_slowed(const struct profile *profile)
+/* A step's time in windows of a kind, without what it was blocked, against 1/G. */
+static double inputs_slowed(const struct profile *profile, enum trace_kind kind)
 {
 	double steps = 0, seconds = 0;
 
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		if (window->kind.id != TRACE_CACHED || !window->used ||
+		if (window->kind.id != (int)kind || !window->used ||
 		    isnan(window->blocked_s))
 			continue;
 		steps += (double)window->samples / (double)profile->batch;
@@ -101,23 +101,41 @@ static double inputs_slowed(const struct profile *profile)
 		       : NAN;
 }
 
+/*
+ * Of the CPU time of a sample's step that in which kernels ran, if most of their time was:
+ * a thread waits for them on the CPU, or has its work done before they are. 0: it sleeps,
+ * or no kernels were seen.
+ */
+static double inputs_spun(const struct profile *profile, double cpu_s)
+{
+	double kernels =
+		profile_kernel_part(profile) / profile->rates[TRACE_SYNTHETIC].value;
+
+	return cpu_s > SPINS * kernels ? fmin(cpu_s, kernels) : 0;
+}
+
 int inputs_find_compute(const struct profile *profile, struct inputs *inputs,
 			struct error *err)
 {
 	struct sum sum = inputs_synthetic(profile);
-	double rate = profile->rates[TRACE_SYNTHETIC].value, cpu_s;
+	double rate = profile->rates[TRACE_SYNTHETIC].value, cpu_s, spun_s;
 
 	if (!(rate > 0) || sum.samples <= 0 || sum.wall_s <= 0)
 		return too_short(profile, "the training step alone", err);
 	cpu_s = sum.cpu_s / sum.samples;
+	spun_s = inputs_spun(profile, cpu_s);
+	inputs->spins = spun_s > 0;
 	inputs->compute_threads = threads_of(sum.cpu_s / sum.wall_s);
 	inputs->compute_s = 1 / rate;
-	inputs->compute_cpu_s = fmin(cpu_s, inputs->compute_threads / rate) *
+	inputs->compute_cpu_s = fmin(cpu_s - spun_s, inputs->compute_threads / rate) *
 				cores_speed(&inputs->cores, inputs->compute_threads);
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
-	/* With a device steps wait outside of dsa_next(), too. */
-	inputs->slowed_s = profile->device == NULL ? inputs_slowed(profile) : NAN;
+	inputs->slowed_s = inputs->slowed_real_s = NAN;
+	if (profile->device == NULL) { /* else steps wait outside of dsa_next(), too */
+		inputs->slowed_s = inputs_slowed(profile, TRACE_CACHED);
+		inputs->slowed_real_s = inputs_slowed(profile, TRACE_REAL);
+	}
 	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates[TRACE_SYNTHETIC]);
 	inputs->half[INPUT_HANDOVER] = HANDOVER_HALF;
 	return 0;
@@ -181,16 +199,18 @@ void inputs_find_copy(const struct profile *profile, struct inputs *inputs)
  * take beside their samples. Not where work takes longer than the padding. */
 static double inputs_delay(const struct profile *profile, bool in_turn)
 {
-	double sum = 0, mean;
+	double sum = 0, late = (1 + DELAY_LATE) * profile->prep_delay_s;
+	size_t count = 0;
 
 	if (!(profile->prep_delay_s > 0))
 		return 0;
 	for (size_t i = 0; i < profile->draw_count; i++)
-		sum += profile->draws[i].prep_s;
-	mean = sum / (double)profile->draw_count;
-	return in_turn && mean > profile->prep_delay_s &&
-			       mean < (1 + DELAY_LATE) * profile->prep_delay_s
-		       ? mean
+		if (in_turn || profile->draws[i].prep_s < late) {
+			sum += profile->draws[i].prep_s;
+			count++;
+		}
+	return sum > count * profile->prep_delay_s && sum < (double)count * late
+		       ? sum / (double)count
 		       : profile->prep_delay_s;
 }
 
@@ -215,6 +235,8 @@ int inputs_find_prep(const struct profile *profile, struct inputs *inputs,
 					   (unsigned)fmin((double)profile->workers,
 							  (double)profile->cores))) /
 		(cached.samples + alone.samples);
+	inputs->work_s =
+		(cached.cpu_s + alone.cpu_s) / (cached.samples + alone.samples);
 	split_waiting(profile, &cached, &alone, inputs);
 	spread = cached.windows > 1 ? cached.spread : alone.spread;
 	inputs->half[INPUT_PREP] = fmax(

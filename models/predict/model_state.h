@@ -14,7 +14,8 @@ struct model {
 	double half;          /* relative, of the model as such */
 	double drift[INPUTS]; /* times as long it takes now: drift.h */
 	double handover_s; /* what a step of the run loses to threads that it wakes */
-	double base;       /* the run as it was, simulated, samples/s */
+	double base;       /* the run as it was, simulated, samples/s, */
+	double blocked; /* and the share of it in which the step waited for a batch */
 	double bases[MODEL_OFF]; /* the same with each input off */
 	struct profile_model self;
 	char why[256];

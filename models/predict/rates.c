@@ -45,19 +45,19 @@ void rates_of(const struct simulation_load *load, struct rates *rates)
 	unsigned workers = pipelines * load->workers;
 	unsigned threads = workers + pipelines * load->fetch_threads +
 			   jobs * load->compute_threads;
-	double bytes = 0, prep_s = 0, wait_s = 0, work_s;
+	double slowed = load->prep_scale * workers / rates_together(load, workers);
+	double bytes = 0, prep_s = 0, made_s = 0, work_s;
 
 	for (size_t i = 0; i < load->draw_count; i++) {
-		bytes += (double)load->draws[i].bytes / (double)load->draw_count;
-		prep_s += load->prep_scale * load->draws[i].prep_s /
-			  (double)load->draw_count;
-		wait_s += load->wait_scale * load->draws[i].prep_s /
+		const struct profile_draw *draw = &load->draws[i];
+
+		bytes += (double)draw->bytes / (double)load->draw_count;
+		prep_s += load->prep_scale * draw->prep_s / (double)load->draw_count;
+		made_s += fmax((slowed + load->wait_scale) * draw->prep_s,
+			       load->delay_s) /
 			  (double)load->draw_count;
 	}
-	rates->prep = readers *
-		      (workers /
-		       fmax(prep_s * workers / rates_together(load, workers) + wait_s,
-			    load->delay_s));
+	rates->prep = readers * (workers / made_s);
 	work_s = (prep_s + rates_misses(load, bytes) * load->fetch_cpu_s) / readers +
 		 load->compute_cpu_s / load->batch;
 	rates->cores = rates_most(load, threads) / work_s;

@@ -86,6 +86,7 @@ static void set_compute(const struct model *model, const struct profile_change *
 	load->compute_cpu_s = inputs->compute_cpu_s * load->batch *
 			      factor_of(model, aspect, INPUT_COMPUTE);
 	load->compute_threads = inputs->compute_threads;
+	load->compute_spins = inputs->spins;
 }
 
 /* Bytes of a number that is copied as it is delivered, over the run's. */

@@ -407,6 +407,8 @@ static void events_computed(struct simulation *sim, struct pipeline *pipeline,
 {
 	struct consumer *consumer = &pipeline->consumers[who - pipeline->first];
 
+	sim->running -= sim->tasks[who].spinning;
+	sim->tasks[who].spinning = false;
 	consumer->computing = false;
 	sim->computing--;
 	if (sim->load->makers != MAKERS_TURNS)
@@ -532,10 +534,13 @@ static void events_worked(struct simulation *sim, uint32_t who)
 		events_wait(sim, pipeline, who);
 	if (!computes && !prepares)
 		events_issued(sim, pipeline, who);
-	else if (sim->tasks[who].until > sim->now)
+	else if (sim->tasks[who].until > sim->now) {
+		sim->tasks[who].spinning = computes && sim->load->compute_spins;
+		sim->running += sim->tasks[who].spinning;
 		agenda_put(&sim->clock, sim->tasks[who].until, who);
-	else
+	} else {
 		events_passed(sim, who);
+	}
 }
 
 void events_step(struct simulation *sim)

@@ -19,6 +19,7 @@ struct task {
 	bool stored;    /* read: the storage itself is done */
 	bool refused;   /* read: the answer that comes is that there were too many; */
 	bool resting;   /* or it waits to ask again, */
+	bool spinning;  /* step: a thread runs until its time is over */
 	unsigned tries; /* for as long as so many refusals make it */
 	double start;   /* read: as the throttle sees it */
 	double until;   /* not done before; read: when the last one was due */

@@ -107,6 +107,8 @@ struct simulation_load {
 	double compute_cpu_s; /* CPU work at speed 1, of all threads together */
 	double compute_s;
 	unsigned compute_threads;
+	bool compute_spins; /* once that is done a thread of it is busy until the step is:
+			     * it looks again and again whether a device is done */
 
 	/* speed[m], m = 1 .. speeds-1: how fast a thread runs when m want to, as a
 	 * share of one that runs alone; beyond them m * speed[m] stays as it is at the

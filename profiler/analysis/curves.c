@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+enum { SIZED = 64 }; /* samples whose times tell what bytes cost, at the least */
+
 /* Rates of the windows of one point, and what they counted together. */
 struct point {
 	double rates[TRACE_WINDOWS];
@@ -48,8 +50,60 @@ static double samples_of(const struct window *window)
 		       : window->samples;
 }
 
+/* Sums over samples of their bytes, and of what they took to prepare. */
+struct sizes {
+	double n, x, y, xx, xy;
+};
+
+static void curves_add_sizes(const struct window *window, struct sizes *sizes)
+{
+	size_t count;
+	const struct trace_sample *samples = window_samples(window, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		double bytes = samples[i].bytes, ns = samples[i].prep_ns;
+
+		if (!(bytes > 0) || !(ns > 0))
+			continue;
+		sizes->n++;
+		sizes->x += bytes;
+		sizes->y += ns;
+		sizes->xx += bytes * bytes;
+		sizes->xy += bytes * ns;
+	}
+}
+
+/*
+ * By how many per cent prep takes longer for a sample of one per cent more bytes: the slope
+ * of a line through the samples that were recorded. 0: they are too few, or alike.
+ */
+static double curves_elasticity(const struct window *windows, size_t count)
+{
+	struct sizes all = {0};
+	double slope;
+
+	for (size_t i = 0; i < count; i++)
+		curves_add_sizes(&windows[i], &all);
+	slope = (all.xy - all.x * all.y / all.n) / (all.xx - all.x * all.x / all.n);
+	slope *= all.x / all.y;
+	return all.n >= SIZED && isfinite(slope) ? fmax(0, fmin(1, slope)) : 0;
+}
+
+/* A window of few samples has larger or smaller ones than the data set: what its rate
+ * would be with those is the point's. */
+static double curves_size_factor(const struct window *window, double elasticity)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+	double mean = (double)loader->dataset_bytes / (double)loader->dataset_samples;
+	double factor = 1 + elasticity * window->covariate[WINDOW_PREPARED] /
+				    (mean * (double)window->raw->samples);
+
+	return window->kind == TRACE_PREP && isfinite(factor) ? factor : 1;
+}
+
 static void curves_gather(const struct window *windows, size_t count,
-			  const struct curve *curve, unsigned x, struct point *point)
+			  const struct curve *curve, unsigned x, double elasticity,
+			  struct point *point)
 {
 	enum trace_counter cpu =
 		curve->kind == TRACE_FETCH ? TRACE_fetch_cpu_ns : TRACE_prep_cpu_ns;
@@ -62,7 +116,8 @@ static void curves_gather(const struct window *windows, size_t count,
 		if (!of_curve(window, curve) || curves_place_of(window) != x)
 			continue;
 		samples = samples_of(window);
-		point->rates[point->windows++] = samples / window->seconds;
+		point->rates[point->windows++] = samples / window->seconds *
+						 curves_size_factor(window, elasticity);
 		point->seconds += window->seconds;
 		point->samples += samples;
 		point->bytes += curves_counted(window, TRACE_fetched_bytes);
@@ -108,6 +163,7 @@ static unsigned next_place(const struct window *windows, size_t count,
 static int add_curve(const struct window *windows, size_t count,
 		     const struct curve *curve, struct profile *profile)
 {
+	double elasticity = curves_elasticity(windows, count);
 	struct point point;
 	unsigned x = 0;
 
@@ -118,7 +174,7 @@ static int add_curve(const struct window *windows, size_t count,
 
 		if (out == NULL)
 			return -ENOMEM;
-		curves_gather(windows, count, curve, x, &point);
+		curves_gather(windows, count, curve, x, elasticity, &point);
 		fill_point(out, curve, x, &point);
 	}
 	return 0;

@@ -11,7 +11,9 @@
 /*
  * Adds the points of P(k) and S(q), in order of k and q, of prep beside the training
  * step and of fetch without the emulated storage, from the certified windows. Windows
- * of one k or q give a mean with an interval when there are several. 0 or -ENOMEM.
+ * of one k or q give a mean with an interval when there are several. P(k) is of samples
+ * of the data set's mean size: what larger ones take longer is known from those that were
+ * recorded. 0 or -ENOMEM.
  */
 int curves_add(const struct window *windows, size_t count, struct profile *profile);
 

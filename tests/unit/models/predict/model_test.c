@@ -130,6 +130,116 @@ static void predicts_workers_of_a_delayed_prep(void **state)
 	profile_free(&profile);
 }
 
+/* NAN: it refuses to answer. */
+static double predicted_or_nan(struct profile *profile,
+			       const struct profile_change *change)
+{
+	struct error err = {0};
+	struct model *model = model_new(profile, &err);
+	struct profile_prediction *prediction = profile_add_prediction(profile);
+	double value = NAN;
+
+	assert_non_null(model);
+	if (model_predict(model, change, prediction, &err) == 0)
+		value = prediction->per_s.value;
+	model_free(model);
+	return value;
+}
+
+static void add_draws(struct profile *profile, size_t count, double prep_s)
+{
+	while (count-- > 0) {
+		struct profile_draw *draw = profile_add_draw(profile);
+
+		assert_non_null(draw);
+		*draw = (struct profile_draw){100000, NAN, prep_s};
+	}
+}
+
+/* Of 2 ms each on average, one in four takes 5, and is not delayed: 3 ms by timers that
+ * are .05 late. */
+static void knows_samples_that_take_longer_than_the_delay(void **state)
+{
+	struct known_run run = known_compute_bound;
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+	double truth = 4 / (.75 * 3.05e-3 + .25 * 5e-3);
+
+	(void)state;
+	run.compute_per_s = 2000;
+	run.prep_s = 2e-3;
+	run.cores = 8;
+	run.real = truth / 2; /* 2 workers */
+	known_run_make(&profile, &run);
+	profile.prep_delay_s = 3e-3;
+	profile.rates[TRACE_CACHED] = known_about(run.real);
+	add_draws(&profile, 75, 3.05e-3);
+	add_draws(&profile, 25, 5e-3);
+	change.workers = 4;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / truth -
+			 1) < .01);
+	profile_free(&profile);
+}
+
+static void add_device(struct profile *profile, double busy_s)
+{
+	struct profile_device *device = profile_add_device(profile);
+
+	assert_non_null(device);
+	device->kind.id = TRACE_SYNTHETIC;
+	device->length_s = 1;
+	device->busy_s = busy_s;
+}
+
+/* On two cores with two workers: a step's CPU time is work, unless kernels ran meanwhile. */
+static void tells_waiting_for_kernels_from_work(void **state)
+{
+	for (int seen = 0; seen < 2; seen++) {
+		struct profile_change change = PROFILE_NO_CHANGE;
+		struct profile profile;
+
+		(void)state;
+		known_run_make(&profile, &known_compute_bound);
+		profile.emulated_per_s = NAN;
+		for (size_t i = 0; i < profile.window_count; i++)
+			if (profile.windows[i].kind.id == TRACE_SYNTHETIC)
+				profile.windows[i].cpu_s = profile.windows[i].length_s;
+		if (seen)
+			add_device(&profile, 1);
+		change.gpu_speed = 2;
+		if (seen)
+			assert_float_equal(
+				known_run_predict(&profile, &change)->per_s.value, 1000,
+				10);
+		else
+			assert_true(isnan(predicted_or_nan(&profile, &change)));
+		profile_free(&profile);
+	}
+}
+
+/* Real steps were 10 % slower than others, and waited for nothing: the model says why it is
+ * off, or knows it. */
+static void takes_steps_that_were_slow_as_they_were(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct known_run run = known_compute_bound;
+	struct profile_prediction *same;
+	struct profile profile;
+
+	(void)state;
+	run.real = 500 / 1.1;
+	known_run_make(&profile, &run);
+	change.workers = 2;
+	assert_true(isnan(predicted_or_nan(&profile, &change)));
+	known_run_add_window(&profile, "real", 500 / 1.1, 1e-3, 1e-3);
+	profile.windows[profile.window_count - 1].blocked_s = 0;
+	same = known_run_predict(&profile, &change);
+	assert_float_equal(same->per_s.value, 500 / 1.1, 5);
+	/* they may be half as slow, or twice */
+	assert_true(same->per_s.high >= 500 / 1.05 && same->per_s.low <= 500 / 1.2);
+	profile_free(&profile);
+}
+
 static void predicts_an_accelerator(void **state)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -255,6 +365,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(knows_what_types_do_to_copies),
 		cmocka_unit_test(predicts_fewer_cores),
 		cmocka_unit_test(predicts_workers_of_a_delayed_prep),
+		cmocka_unit_test(knows_samples_that_take_longer_than_the_delay),
+		cmocka_unit_test(tells_waiting_for_kernels_from_work),
+		cmocka_unit_test(takes_steps_that_were_slow_as_they_were),
 		cmocka_unit_test(predicts_an_accelerator),
 		cmocka_unit_test(predicts_pictures_stored_smaller),
 		cmocka_unit_test(gives_only_bounds_beyond_the_machine),

@@ -81,6 +81,24 @@ static void a_delay_takes_no_core(void **state)
 	assert_float_equal(rates(&load).prep, 500, 1e-6);
 }
 
+/* Each sample is padded by itself: 4 and 10 ms take 6 and 10. */
+static void some_samples_are_padded(void **state)
+{
+	static const struct profile_draw draws[] = {{100000, NAN, 4e-3},
+						    {100000, NAN, 10e-3}};
+	struct simulation_load load = plain();
+	struct rates found;
+
+	(void)state;
+	load.draws = draws;
+	load.draw_count = 2;
+	load.prep_scale = 1;
+	load.workers = 2;
+	load.delay_s = 6e-3;
+	rates_of(&load, &found);
+	assert_float_equal(found.prep, 2 / 8e-3, 1e-6);
+}
+
 static void the_cores_have_to_do_all_of_it(void **state)
 {
 	struct simulation_load load = plain();
@@ -162,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_part_alone),
 		cmocka_unit_test(a_delay_takes_no_core),
+		cmocka_unit_test(some_samples_are_padded),
 		cmocka_unit_test(the_cores_have_to_do_all_of_it),
 		cmocka_unit_test(hits_are_integrated_over_the_epoch),
 		cmocka_unit_test(the_simulation_stays_below_and_comes_near),

@@ -33,6 +33,28 @@ static void the_accelerator_limits(void **state)
 	assert_near(load_run(&load, 5000).per_s, 500, 1e-9);
 }
 
+/* A thread that looks whether the device is done is in the way of prep, but no slower where
+ * prep is in its way; work is. */
+static void a_step_that_spins_takes_its_time(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, MS};
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.draws = &draw;
+	load.workers = 1;
+	load.speed = one_core;
+	load.speeds = 2;
+	load.compute_s = 30 * MS;
+	load.compute_spins = true;
+	assert_near(load_run(&load, 5000).per_s, 10 / (30 * MS), 1e-3);
+	assert_near(load_run(&load, 5000).cpu_busy, 1, 1e-3);
+	load.compute_spins = false;
+	assert_near(load_run(&load, 5000).cpu_busy, 10. / 30, 1e-2);
+	load.compute_cpu_s = 30 * MS;
+	assert_near(load_run(&load, 5000).per_s, 10 / (40 * MS), 1e-2);
+}
+
 /* The next batch is copied while the step computes on one that was, where there is room. */
 static void copies_to_the_device_limit(void **state)
 {
@@ -517,6 +539,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_accelerator_limits),
+		cmocka_unit_test(a_step_that_spins_takes_its_time),
 		cmocka_unit_test(copies_to_the_device_limit),
 		cmocka_unit_test(jobs_copy_beside_each_other),
 		cmocka_unit_test(what_is_thrown_away_is_not_copied),
