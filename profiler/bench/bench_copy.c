@@ -13,11 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COPY_BYTES (UINT64_C(16) << 30)
-enum {
-	COPY_ROUND = 256
-}; /* batches each way before the next one's turn: at its end the
-			    * device has nothing to copy until the host has woken */
+#define COPY_BYTES (UINT64_C(8) << 30)
+enum { COPY_ROUND = 32 }; /* batches each way before the next one's turn */
 
 /* One way: a device, and a ring that has twins there. */
 struct copied_ring {

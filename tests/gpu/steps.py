@@ -101,6 +101,7 @@ def kernel(lab):
 
 def register(lab):
     lab.probe(lab.tool("gpu_probe"), "register")
+    lab.probe(lab.tool("gpu_probe"), "queue")
 
 
 def mirror(lab):

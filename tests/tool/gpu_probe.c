@@ -5,6 +5,7 @@
  *	gpu_probe jit FILE...    PTX, compiled by the driver
  *	gpu_probe work           a kernel's time and its result
  *	gpu_probe register       a sealed memfd pinned: written, read-only, mapped twice in a row
+ *	gpu_probe queue          what each thing beside the copies of batches costs them
  *
  * Prints what gpu_calls_tell() does. Ends with 0, whatever that is.
  */
@@ -13,6 +14,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,16 +295,117 @@ static void probe_register(struct gpu_calls *gpu, char **words)
 	probe_wrong_flag(gpu, fd);
 }
 
+/* ---- queue ------------------------------------------------------------------- */
+
+enum { SLOTS = 6, BATCHES = 200, LABELS = 512 /* bytes */ };
+static const size_t SLOT = (size_t)64 * 224 * 224 * 3;
+
+/* As loader/gpu/twins.c enqueues them, one thing after another. */
+struct queue {
+	const char *check;
+	bool after, before, labels, awaited; /* awaited: SLOTS at once, at the most */
+	unsigned flags;                      /* of the events after them */
+};
+
+static const struct queue queues[] = {
+	{.check = "batches of 9.6 MB, copied one after another"},
+	{.check = "... an event after each", .after = true},
+	{.check = "... one before, too", .after = true, .before = true},
+	{.check = "... and labels", .after = true, .before = true, .labels = true},
+	{.check = "... six at once",
+	 .after = true,
+	 .before = true,
+	 .labels = true,
+	 .awaited = true},
+	{.check = "... awaited asleep",
+	 .after = true,
+	 .before = true,
+	 .labels = true,
+	 .awaited = true,
+	 .flags = CU_EVENT_BLOCKING_SYNC},
+};
+
+static bool queue_copy(const struct queue *queue, struct copies *copies,
+		       const cuda_event events[2], size_t offset)
+{
+	struct gpu_calls *gpu = copies->gpu;
+	const char *from = (const char *)copies->limit + offset;
+
+	return (!queue->before ||
+		GPU_WENT(gpu, cuEventRecord, events[0], copies->stream)) &&
+	       GPU_WENT(gpu, cuMemcpyHtoDAsync_v2, copies->device + offset, from, SLOT,
+			copies->stream) &&
+	       (!queue->labels || GPU_WENT(gpu, cuMemcpyHtoDAsync_v2, copies->device,
+					   from, LABELS, copies->stream)) &&
+	       (!queue->after ||
+		GPU_WENT(gpu, cuEventRecord, events[1], copies->stream));
+}
+
+static bool queue_run(const struct queue *queue, struct copies *copies,
+		      cuda_event events[SLOTS][2])
+{
+	struct gpu_calls *gpu = copies->gpu;
+
+	for (size_t i = 0; i < BATCHES; i++) {
+		size_t slot = i % SLOTS;
+
+		if (queue->awaited && i >= SLOTS &&
+		    !GPU_WENT(gpu, cuEventSynchronize, events[slot][1]))
+			return false;
+		if (!queue_copy(queue, copies, events[slot], slot * SLOT))
+			return false;
+	}
+	return GPU_WENT(gpu, cuStreamSynchronize, copies->stream);
+}
+
+static void queue_tell(const struct queue *queue, struct copies *copies)
+{
+	struct gpu_calls *gpu = copies->gpu;
+	cuda_event events[SLOTS][2] = {{NULL}};
+	bool good = true;
+	double best = 0;
+	char text[64];
+
+	for (int i = 0; i < SLOTS && good; i++)
+		good = GPU_WENT(gpu, cuEventCreate, &events[i][0], 0) &&
+		       GPU_WENT(gpu, cuEventCreate, &events[i][1], queue->flags);
+	for (int turn = 0; turn < 3 && good; turn++) {
+		double begin = seconds();
+
+		good = queue_run(queue, copies, events);
+		best = fmax(best, BATCHES * (double)SLOT / 1e9 / (seconds() - begin));
+	}
+	snprintf(text, sizeof(text), "%.1f GB/s", best);
+	gpu_calls_tell(good ? "ok" : "FAILED", queue->check, good ? text : "", "",
+		       good ? "" : gpu->why);
+}
+
+static void probe_queue(struct gpu_calls *gpu, char **words)
+{
+	struct copies copies = {.gpu = gpu};
+
+	(void)words;
+	if (!GPU_WENT(gpu, cuStreamCreateWithPriority, &copies.stream,
+		      CU_STREAM_NON_BLOCKING, 0) ||
+	    !GPU_WENT(gpu, cuMemAlloc_v2, &copies.device, REGION) ||
+	    !GPU_WENT(gpu, cuMemHostAlloc, &copies.limit, REGION,
+		      CU_MEMHOSTREGISTER_PORTABLE)) {
+		gpu_calls_tell("FAILED", queues[0].check, "", "", gpu->why);
+		return;
+	}
+	memset(copies.limit, 1, REGION);
+	for (size_t i = 0; i < sizeof(queues) / sizeof(*queues); i++)
+		queue_tell(&queues[i], &copies);
+}
+
 /* ---- all --------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
 	void (*run)(struct gpu_calls *gpu, char **words);
 } probes[] = {
-	{"device", probe_device},
-	{"jit", probe_jit},
-	{"work", probe_work},
-	{"register", probe_register},
+	{"device", probe_device},     {"jit", probe_jit},     {"work", probe_work},
+	{"register", probe_register}, {"queue", probe_queue},
 };
 
 int main(int argc, char **argv)
@@ -318,5 +421,5 @@ int main(int argc, char **argv)
 			gpu_calls_tell("n/a", argv[1], "", "", gpu.why);
 		return 0;
 	}
-	errx(2, "usage: gpu_probe device | jit FILE... | work | register");
+	errx(2, "usage: gpu_probe device | jit FILE... | work | register | queue");
 }
