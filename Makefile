@@ -140,6 +140,8 @@ LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 	trace_slots.o host/process.o)
 LIBCUPTI := $(call object,profiler/cupti) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
 	trace.o host/process.o)
+LIBNCCL  := $(call object,profiler/nccl) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
+	trace.o host/process.o)
 LIBAUDIO := $(call object,loader/audio) $(B)/loader/base/error.o
 LIBNET   := $(call object,loader/net/curl) $(addprefix $(B)/loader/,net/net_url.o base/clock.o \
 	base/error.o base/name.o base/number.o)
@@ -169,7 +171,7 @@ SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 
 all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(B)/libdsa-cupti.so \
-	$(B)/libdsa-audio.so $(B)/libdsa-net.so $(HOOK) $(EXAMPLES)
+	$(B)/libdsa-nccl.so $(B)/libdsa-audio.so $(B)/libdsa-net.so $(HOOK) $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
@@ -206,6 +208,12 @@ $(B)/libdsa-io.so: $(LIBIO) profiler/io/libdsa-io.map
 
 # Opened by the CUDA driver in programs that use a device; it stays for their exit.
 $(B)/libdsa-cupti.so: $(LIBCUPTI)
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete \
+		$(if $(SAN),,-Wl,-z,defs) -o $@ $^
+
+# Opened by NCCL in programs of several ranks; it stays for threads that end later.
+$(B)/libdsa-nccl.so: $(LIBNCCL)
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete \
 		$(if $(SAN),,-Wl,-z,defs) -o $@ $^
@@ -485,6 +493,7 @@ install: all
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
 	install -D -m 644 $(B)/libdsa-io.so $(at)$(PREFIX)/lib/dsa/libdsa-io.so
 	install -m 644 $(B)/libdsa-cupti.so $(at)$(PREFIX)/lib/dsa/libdsa-cupti.so
+	install -m 644 $(B)/libdsa-nccl.so $(at)$(PREFIX)/lib/dsa/libdsa-nccl.so
 	install -m 644 $(B)/libdsa-audio.so $(at)$(PREFIX)/lib/dsa/libdsa-audio.so
 	install -D -m 644 $(B)/libdsa-net.so $(at)$(LIBDIR)/dsa/libdsa-net.so
 	[ '$(LIBDIR)' = '$(PREFIX)/lib' ] || \
@@ -553,7 +562,8 @@ gpu-bundle:
 	@$(parallel) all $(GPU_TOOLS)
 	@rm -rf $(BUNDLE)
 	@mkdir -p $(addprefix $(BUNDLE)/,examples loader python tests/gpu tests/lib tests/tool)
-	@cp $(B)/dsa $(B)/libdsa.so.$(ABI) $(B)/libdsa-io.so $(B)/libdsa-cupti.so $(BUNDLE)
+	@cp $(B)/dsa $(B)/libdsa.so.$(ABI) $(B)/libdsa-io.so $(B)/libdsa-cupti.so \
+		$(B)/libdsa-nccl.so $(BUNDLE)
 	@cp $(HOOK) $(BUNDLE)/python
 	@cp -r --parents loader/python/dsa.py examples/train.py $(wildcard tests/gpu/run tests/gpu/*.py) \
 		tests/lib/punctual.py tests/lib/gpu_work.ptx loader/gpu/convert.ptx $(BUNDLE)

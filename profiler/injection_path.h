@@ -1,6 +1,6 @@
 /*
  * injection_path.h - the library that CUDA's driver opens in the program, for what
- * devices do: CUDA_INJECTION64_PATH, of which there can be one.
+ * devices do: CUDA_INJECTION64_PATH, of which there can be one; and the one that NCCL opens.
  */
 #ifndef DSA_INJECTION_PATH_H
 #define DSA_INJECTION_PATH_H
@@ -17,6 +17,9 @@ enum gpu_choice { GPU_AUTO, GPU_CUPTI, GPU_NONE };
 struct injection_path {
 	char path[PATH_MAX];  /* "": none is set */
 	char taken[PATH_MAX]; /* "", or what the variable has already: it is left */
+	char plugin
+		[PATH_MAX]; /* NCCL_PROFILER_PLUGIN of an observed run; "": it is left as
+				* it is */
 };
 
 /* 0; with GPU_CUPTI -EBUSY where the variable is set, and -ENOENT where libdsa-cupti.so

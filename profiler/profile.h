@@ -293,6 +293,15 @@ struct profile_device {
 	double overlap_s, collective_s; /* of busy_s */
 };
 
+/* What a rank waited in collectives for others of this machine (profiler/rank_waits.h). */
+struct profile_rank {
+	uint64_t communicator, rank, ranks, pid;
+	uint64_t compared;         /* collectives */
+	double inside_s, waited_s; /* of one, on average; of the one, */
+	uint64_t last; /* the rank that it waited for most; UNKNOWN: none, */
+	double last_s; /* and of that, for this one */
+};
+
 /* A line of the environment: "cpu", "AMD EPYC ..."; keys are unique. */
 struct profile_fact {
 	char *key, *value;
@@ -502,6 +511,8 @@ struct profile {
 	size_t device_count;
 	char *devices_by; /* what saw them, or why nothing did; NULL: nothing was to */
 	uint64_t devices_lost; /* records that it could not give */
+	struct profile_rank *ranks;
+	size_t rank_count;
 	struct profile_fact *environment;
 	size_t fact_count;
 	struct profile_draw *draws;
@@ -545,6 +556,7 @@ struct profile_skip *profile_add_skip(struct profile *profile);
 struct profile_counter *profile_add_counter(struct profile *profile);
 struct profile_process *profile_add_process(struct profile *profile);
 struct profile_device *profile_add_device(struct profile *profile);
+struct profile_rank *profile_add_rank(struct profile *profile);
 struct profile_fact *profile_add_fact(struct profile *profile);
 struct profile_part *profile_add_part(struct profile *profile);
 struct profile_slow *profile_add_slow(struct profile *profile);

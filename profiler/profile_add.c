@@ -50,6 +50,9 @@ ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
 ADD(device, profile_device, devices, device_count, .pid = UNKNOWN, .device = UNKNOWN,
     .kind = PROFILE_NO_WORD, .length_s = NAN, .busy_s = NAN, .copy_s = NAN,
     .data_s = NAN, .host_s = NAN, .overlap_s = NAN, .collective_s = NAN)
+ADD(rank, profile_rank, ranks, rank_count, .communicator = UNKNOWN, .rank = UNKNOWN,
+    .ranks = UNKNOWN, .pid = UNKNOWN, .compared = UNKNOWN, .inside_s = NAN,
+    .waited_s = NAN, .last = UNKNOWN, .last_s = NAN)
 ADD(fact, profile_fact, environment, fact_count, .key = NULL)
 ADD(part, profile_part, parts, part_count, .calls = UNKNOWN, .mean_s = NAN,
     .share = NAN)

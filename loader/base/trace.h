@@ -18,6 +18,7 @@
  *	| batches[]          |  what batches took that a loader of the program's own made,
  *	|                    |  in real windows
  *	| spans[]            |  when devices computed and copied, as CUPTI says
+ *	| collectives[]      |  when ranks came to NCCL's collectives, and when these ended
  *	+--------------------+ fixed size, allocated in full when it is made
  *
  * The driver is the one loader that delivers the training batches. Writers never fail,
@@ -49,7 +50,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 14
+#define TRACE_VERSION 15
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -60,6 +61,7 @@ enum {
 	TRACE_SAMPLES = 1 << 18,
 	TRACE_BATCHES = 1 << 15,
 	TRACE_SPANS = 1 << 17,
+	TRACE_COLLECTIVES = 1 << 16,
 	TRACE_EPOCHS = 1024,
 	TRACE_SKIPS = 32,
 	TRACE_ABOUT = 1 << 16,
@@ -386,6 +388,23 @@ struct trace_span {
 	uint16_t work;   /* enum trace_work */
 };
 
+enum { TRACE_FUNCTION = 16 }; /* bytes of a name, with the 0 behind it */
+
+/*
+ * A rank's part of a collective of NCCL: from the first of its channels to the last, by the
+ * timer of its device. What lag_ns is added to that is CLOCK_MONOTONIC, or later: how long
+ * after a channel's end that was told, at the least.
+ */
+struct trace_collective {
+	uint64_t communicator; /* the same for all of its ranks, */
+	uint64_t number;       /* and this counts collectives of a function */
+	uint64_t start_ns, stop_ns;
+	int64_t lag_ns;
+	uint32_t pid;
+	uint32_t rank, ranks;
+	char function[TRACE_FUNCTION]; /* "AllReduce" */
+};
+
 /*
  * What dsa saw of the whole machine while a window was measured, or for a quarter of a
  * second up to its end where it is shorter: sums over the CPUs that the run may use.
@@ -535,6 +554,12 @@ struct trace {
 	_Atomic uint64_t lost_records; /* that CUPTI dropped, or could not be read */
 	char cupti_about[TRACE_WHY];   /* its version, or why there are no records */
 	_Atomic uint64_t read_records; /* of work, which the spans are made of */
+
+	/* Of ranks, by the island profiler/nccl/. One is whole where its `stop_ns` is not
+	 * 0. */
+	struct trace_collective collectives[TRACE_COLLECTIVES];
+	_Atomic uint32_t collective_count; /* claimed so far; may pass that */
+	_Atomic uint64_t dropped_collectives;
 };
 
 #define TRACE_ONE_EPOCH UINT64_MAX

@@ -86,25 +86,59 @@ static bool inputs_reads(const struct profile *profile)
 	return !(profile->hit_ratio.value >= 1);
 }
 
-/*
- * CPU work of a read at the run's depth. With storage slowed a read wakes its thread
- * from idle, at full speed many share a wake-up; beside prep it is between the two.
- */
-static void find_fetch_cpu(const struct profile *profile, struct inputs *inputs)
+/* CPU time of a read in real windows, beside the workers of the run; NAN: there was none, or
+ * it waited for a storage that was slowed. */
+static double fetch_cpu_beside(const struct profile *profile)
 {
-	double slowed = inputs->storage.cpu_s, busy = slowed;
+	double cpu_s = 0, reads = 0;
 
+	if (profile->storage_bandwidth > 0 || profile->storage_latency_s > 0)
+		return NAN;
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		if (window->kind.id != TRACE_REAL || !window->used ||
+		    !(window->fetch_cpu_s > 0) || window->misses == UNKNOWN)
+			continue;
+		cpu_s += window->fetch_cpu_s;
+		reads += (double)window->misses;
+	}
+	return reads > 0 ? cpu_s / reads : NAN;
+}
+
+/* CPU time of a read alone, at the run's depth; `slowed` where no other was measured. */
+static double fetch_cpu_alone(const struct profile *profile, double slowed)
+{
 	for (size_t i = 0; i < profile->fetch_points; i++) {
 		const struct profile_point *point = &profile->fetch_curve[i];
 
 		if (point->unthrottled && point->x == profile->fetch_depth &&
 		    point->cpu_s_per_sample > 0)
-			busy = point->cpu_s_per_sample;
+			return point->cpu_s_per_sample;
 	}
-	inputs->fetch_cpu_s = isnan(busy) ? 0 : (slowed + busy) / 2;
-	inputs->half[INPUT_FETCH] =
-		isnan(busy) ? FETCH_HALF
-			    : fmax(FETCH_HALF, fabs(slowed - busy) / (slowed + busy));
+	return slowed;
+}
+
+/*
+ * CPU work of a read at the run's depth: as it was beside prep. With storage slowed a read
+ * wakes its thread from idle, at full speed many share a wake-up; beside prep it is between
+ * the two.
+ */
+static void find_fetch_cpu(const struct profile *profile, struct inputs *inputs)
+{
+	double slowed = inputs->storage.cpu_s, alone = fetch_cpu_alone(profile, slowed);
+	double beside = fetch_cpu_beside(profile), apart;
+	unsigned at_once =
+		(unsigned)fmin((double)profile->workers, (double)profile->cores);
+
+	apart = fabs(slowed - alone) / (slowed + alone);
+	inputs->fetch_cpu_s = isnan(alone) ? 0 : (slowed + alone) / 2;
+	if (!isnan(beside)) {
+		beside *= cores_speed(&inputs->cores, at_once);
+		apart = isnan(alone) ? NAN : fabs(beside - alone) / (beside + alone);
+		inputs->fetch_cpu_s = beside;
+	}
+	inputs->half[INPUT_FETCH] = isnan(apart) ? FETCH_HALF : fmax(FETCH_HALF, apart);
 }
 
 /* Emulated latencies that real windows paid for a sample; 1: they did not count. */

@@ -17,7 +17,8 @@ struct sum {
 #define HANDOVER_HALF 1.  /* it depends on whom the scheduler prefers */
 #define DRIFT         .5  /* of the windows' scatter: another run finds another mean */
 #define ALMOST_CORES  .15 /* CPU time of another thread that is worth one */
-#define SPINS         .5  /* of the kernels' time */
+#define COPIED        .1 /* of a step: where copies are longer it waits for them, too */
+#define SPINS         .5 /* of a step are kernels, and of their time a thread runs */
 
 /* The windows that show the step alone. */
 static struct sum inputs_synthetic(const struct profile *profile)
@@ -102,16 +103,16 @@ static double inputs_slowed(const struct profile *profile, enum trace_kind kind)
 }
 
 /*
- * Of the CPU time of a sample's step that in which kernels ran, if most of their time was:
- * a thread waits for them on the CPU, or has its work done before they are. 0: it sleeps,
- * or no kernels were seen.
+ * Of the CPU time of a sample's step that in which kernels ran, where they are most of it and
+ * a thread runs meanwhile: it waits for them on the CPU, or has its work done before they
+ * are. 0: it sleeps, or they are few, or none were seen.
  */
 static double inputs_spun(const struct profile *profile, double cpu_s)
 {
-	double kernels =
-		profile_kernel_part(profile) / profile->rates[TRACE_SYNTHETIC].value;
+	double part = profile_kernel_part(profile);
+	double kernels = part / profile->rates[TRACE_SYNTHETIC].value;
 
-	return cpu_s > SPINS * kernels ? fmin(cpu_s, kernels) : 0;
+	return part > SPINS && cpu_s > SPINS * kernels ? fmin(cpu_s, kernels) : 0;
 }
 
 int inputs_find_compute(const struct profile *profile, struct inputs *inputs,
@@ -132,7 +133,7 @@ int inputs_find_compute(const struct profile *profile, struct inputs *inputs,
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
 	inputs->slowed_s = inputs->slowed_real_s = NAN;
-	if (profile->device == NULL) { /* else steps wait outside of dsa_next(), too */
+	if (inputs->copy_s < COPIED * inputs->compute_s) {
 		inputs->slowed_s = inputs_slowed(profile, TRACE_CACHED);
 		inputs->slowed_real_s = inputs_slowed(profile, TRACE_REAL);
 	}

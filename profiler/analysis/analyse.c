@@ -471,7 +471,8 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	analyse_set_contention(evidence, profile);
 	analyse_bound(profile);
 	if (device_idle_find(sessions, count, evidence->windows, evidence->count,
-			     profile, &evidence->idle) < 0)
+			     profile, &evidence->idle) < 0 ||
+	    profile_fill_ranks(sessions[0], profile) < 0)
 		return -ENOMEM;
 	if (add_proof(evidence, profile) < 0 || analyse_split(evidence, profile) < 0 ||
 	    add_limit(evidence, profile) < 0)

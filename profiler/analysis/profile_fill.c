@@ -2,6 +2,7 @@
 #include "profiler/analysis/profile_fill.h"
 #include "loader/base/permutation.h"
 #include "profiler/analysis/busy.h"
+#include "profiler/rank_waits.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -335,4 +336,37 @@ int profile_fill_window(const struct window *window, bool used, struct profile *
 		!out->disturbed    ? ""
 		: window->left_out ? "; disturbed by others, not used"
 				   : "; disturbed by others");
+}
+
+static int fill_rank(const struct rank_wait *row, struct profile *profile)
+{
+	struct profile_rank *rank = profile_add_rank(profile);
+	double compared = (double)row->compared;
+
+	if (rank == NULL)
+		return -ENOMEM;
+	rank->communicator = row->communicator;
+	rank->rank = row->rank;
+	rank->ranks = row->ranks;
+	rank->pid = row->pid;
+	rank->compared = row->compared;
+	rank->inside_s = row->inside_s / compared;
+	rank->waited_s = row->waited_s / compared;
+	if (row->last_s > 0) {
+		rank->last = row->last;
+		rank->last_s = row->last_s / compared;
+	}
+	return 0;
+}
+
+int profile_fill_ranks(const struct trace *trace, struct profile *profile)
+{
+	struct rank_waits waits;
+	int result = rank_waits_read(trace, &waits);
+
+	for (size_t i = 0; result == 0 && i < waits.count; i++)
+		if (waits.rows[i].compared > 0)
+			result = fill_rank(&waits.rows[i], profile);
+	rank_waits_free(&waits);
+	return result;
 }

@@ -1,7 +1,7 @@
 /*
  * profile_fill.h - copies what a session holds as it is into the result: what was
- * loaded and how, windows, histograms, epochs, skipped samples, processes. 0 or -ENOMEM
- * each.
+ * loaded and how, windows, histograms, epochs, skipped samples, processes, what ranks waited
+ * for each other in a collective on average. 0 or -ENOMEM each.
  */
 #ifndef DSA_PROFILE_FILL_H
 #define DSA_PROFILE_FILL_H
@@ -14,6 +14,7 @@ int profile_fill_histograms(const struct trace *trace, struct profile *profile);
 int profile_fill_epochs(const struct trace *trace, struct profile *profile);
 int profile_fill_skips(const struct trace *trace, struct profile *profile);
 int profile_fill_processes(const struct trace *trace, struct profile *profile);
+int profile_fill_ranks(const struct trace *trace, struct profile *profile);
 
 /* One window; `used` says whether it counts in a share or a curve. */
 int profile_fill_window(const struct window *window, bool used,

@@ -2,6 +2,7 @@
  * copied at best. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/math/median.h"
 #include "loader/base/trace.h"
 #include "loader/gpu.h"
 #include "loader/options.h"
@@ -13,8 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COPY_BYTES (UINT64_C(8) << 30)
-enum { COPY_ROUND = 32 }; /* batches each way before the next one's turn */
+#define COPY_BYTES (UINT64_C(16) << 30)
+enum {
+	COPY_ROUND = 64,   /* batches each way before the next one's turn, */
+	COPY_ROUNDS = 256, /* so often, as far as medians go */
+	COPY_LIMIT = 2,    /* beside the ways */
+};
 
 /* One way: a device, and a ring that has twins there. */
 struct copied_ring {
@@ -88,7 +93,10 @@ struct copy_bench {
 	struct trace_process *process;
 	struct copied_ring rings[2];
 	struct gpu_buffer *buffer;
-	uint64_t limit_ns;
+	/* Bytes/s of each round, of ways and limit: a host that takes its cores away for a
+	 * while spoils some rounds, not the median. */
+	double rates[COPY_LIMIT + 1][COPY_ROUNDS];
+	size_t rounds;
 };
 
 static size_t copy_sample_bytes(const struct prep_config *config, struct error *err)
@@ -149,6 +157,14 @@ static void copy_close(struct copy_bench *bench)
 	free(bench->process);
 }
 
+static void copy_note(struct copy_bench *bench, int way, uint64_t batch_bytes,
+		      uint32_t count, int64_t ns)
+{
+	if (bench->rounds < COPY_ROUNDS)
+		bench->rates[way][bench->rounds] =
+			(double)batch_bytes * count / ((double)ns / 1e9);
+}
+
 /* A round each way and of the limit. */
 static int copy_round(struct copy_bench *bench, struct bench_copy *result,
 		      uint32_t count, struct error *err)
@@ -159,21 +175,29 @@ static int copy_round(struct copy_bench *bench, struct bench_copy *result,
 	for (int way = 0; way < 2; way++) {
 		int64_t took = 0;
 
-		if (result->ways[way].transfer != NULL)
-			took = copied_ring_round(&bench->rings[way], count, err);
+		if (result->ways[way].transfer == NULL)
+			continue;
+		took = copied_ring_round(&bench->rings[way], count, err);
 		if (took < 0)
 			return (int)took;
 		result->ways[way].seconds += (double)took / 1e9;
+		copy_note(bench, way, result->ways[way].batch_bytes, count, took);
 	}
 	status = gpu_buffer_copy(bench->buffer, count, &ns, err);
-	bench->limit_ns += ns;
+	copy_note(bench, COPY_LIMIT, result->ways[1].batch_bytes, count, (int64_t)ns);
+	bench->rounds++;
 	return status;
 }
 
-static void copy_conclude(const struct copy_bench *bench, struct bench_copy *result)
+static double copy_rate(struct copy_bench *bench, int way)
+{
+	return median(bench->rates[way],
+		      bench->rounds < COPY_ROUNDS ? bench->rounds : COPY_ROUNDS);
+}
+
+static void copy_conclude(struct copy_bench *bench, struct bench_copy *result)
 {
 	const struct gpu_facts facts = gpu_facts(bench->rings[1].gpu);
-	double batches = (double)result->batches;
 
 	snprintf(result->device, sizeof(result->device), "%s", facts.name);
 	result->unpinned = facts.unpinned;
@@ -183,11 +207,11 @@ static void copy_conclude(const struct copy_bench *bench, struct bench_copy *res
 
 		if (way->transfer == NULL)
 			continue;
-		way->bytes_per_s = batches * (double)way->batch_bytes / way->seconds;
-		way->samples_per_s = batches * bench->options->batch / way->seconds;
+		way->bytes_per_s = copy_rate(bench, i);
+		way->samples_per_s = way->bytes_per_s / (double)way->batch_bytes *
+				     bench->options->batch;
 	}
-	result->limit_bytes_per_s = batches * (double)result->ways[1].batch_bytes *
-				    1e9 / (double)bench->limit_ns;
+	result->limit_bytes_per_s = copy_rate(bench, COPY_LIMIT);
 }
 
 /* The first round, in which drivers make what they need, is not counted. */
@@ -199,7 +223,7 @@ static int copy_measure(struct copy_bench *bench, uint64_t batches,
 
 	if (batches == 0)
 		batches = COPY_BYTES / result->ways[1].batch_bytes + 1;
-	bench->limit_ns = 0;
+	bench->rounds = 0;
 	while (result->batches < batches && status == 0) {
 		uint64_t left = batches - result->batches;
 		uint32_t count = left < COPY_ROUND ? (uint32_t)left : COPY_ROUND;

@@ -103,7 +103,7 @@ struct bench_copy_way {
 	uint64_t batch_bytes; /* that are copied, labels apart */
 	double seconds;       /* from slots to the device; what is made there of bytes
 			       * is not in it */
-	double bytes_per_s, samples_per_s;
+	double bytes_per_s, samples_per_s; /* medians of rounds; */
 };
 
 struct bench_copy {
@@ -111,11 +111,12 @@ struct bench_copy {
 	bool huge, unpinned;
 	uint64_t batches; /* each way */
 	struct bench_copy_way ways[2];
-	double limit_bytes_per_s; /* the same bytes as `output`, from memory of the driver's */
+	double limit_bytes_per_s; /* and of the same bytes as `output`, from memory of the
+				   * driver's */
 };
 
 /*
- * Copies `batches` batches each way (0: about 8 GB of the larger ones), some in turn, shaped
+ * Copies `batches` batches each way (0: about 16 GB of the larger ones), some in turn, shaped
  * as options say, which are of a loader for a device. 0 or -errno.
  */
 int bench_copy_run(const struct options *options, uint64_t batches,

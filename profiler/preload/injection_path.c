@@ -11,6 +11,15 @@
 #define LIBRARY  "libdsa-cupti.so"
 #define VARIABLE "CUDA_INJECTION64_PATH"
 
+static void injection_find_plugin(struct injection_path *injection)
+{
+	const char *set = getenv("NCCL_PROFILER_PLUGIN");
+
+	if ((set != NULL && *set != '\0') ||
+	    preload_find_file("libdsa-nccl.so", injection->plugin) < 0)
+		injection->plugin[0] = '\0';
+}
+
 int injection_path_find(struct injection_path *injection, enum gpu_choice choice,
 			struct error *err)
 {
@@ -19,6 +28,7 @@ int injection_path_find(struct injection_path *injection, enum gpu_choice choice
 	*injection = (struct injection_path){.path = ""};
 	if (choice == GPU_NONE)
 		return 0;
+	injection_find_plugin(injection);
 	if (set != NULL && *set != '\0') {
 		if (choice == GPU_CUPTI)
 			return error_set(err, EBUSY,

@@ -208,9 +208,13 @@ static int fill_targets(const struct launch *launch, struct conductor_job *jobs,
 		target->preload =
 			launch->preload.page != NULL ? &launch->preload : NULL;
 		target->blind = launch->preload.why;
-		target->injection = config->startup.injection != NULL
-					    ? config->startup.injection->path
-					    : NULL;
+		if (config->startup.injection != NULL) {
+			target->injection = config->startup.injection->path;
+			/* ranks of a program are not switched in step */
+			target->plugin = launch->observe
+						 ? config->startup.injection->plugin
+						 : NULL;
+		}
 		target->cores = config->startup.cores;
 		target->background = launch_is_several(config);
 		target->output_aside = config->startup.output_aside;

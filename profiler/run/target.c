@@ -31,6 +31,11 @@ static void target_keep_cores(unsigned cores)
 		sched_setaffinity(0, sizeof(set), &set);
 }
 
+static int set_library(const char *variable, const char *path)
+{
+	return path != NULL && *path != '\0' ? setenv(variable, path, 1) : 0;
+}
+
 static int set_environment(const struct target_config *config)
 {
 	if (setenv("DSA_SESSION", config->session, 1) < 0 ||
@@ -38,8 +43,8 @@ static int set_environment(const struct target_config *config)
 	    (config->share != NULL && setenv("DSA_SHARE", config->share, 1) < 0) ||
 	    (config->preload != NULL && preload_set_environment(config->preload) < 0))
 		return -1;
-	if (config->injection != NULL && config->injection[0] != '\0' &&
-	    setenv("CUDA_INJECTION64_PATH", config->injection, 1) < 0)
+	if (set_library("CUDA_INJECTION64_PATH", config->injection) < 0 ||
+	    set_library("NCCL_PROFILER_PLUGIN", config->plugin) < 0)
 		return -1;
 	if (config->loader == NULL || config->loader[0] == '\0')
 		return 0;

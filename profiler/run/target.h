@@ -29,6 +29,7 @@ struct target_config {
 	const struct preload *preload; /* for a loader of its own; NULL: none */
 	const char *blind;     /* why there is none; NULL or "": none is wanted */
 	const char *injection; /* CUDA_INJECTION64_PATH; NULL or "": left as it is */
+	const char *plugin;    /* NCCL_PROFILER_PLUGIN; the same */
 	unsigned cores;        /* CPUs it may use of dsa's; 0: all of them */
 	bool background;       /* it gets neither dsa's terminal nor its input */
 	bool output_aside;     /* its standard output goes to standard error */

@@ -96,6 +96,8 @@ format_words format_emulated;
 /* Who else was busy meanwhile, and how many windows that disturbed; or nothing. */
 format_words format_busy;
 format_words format_gpus; /* what devices did in real windows, or why nobody knows */
+format_words
+	format_ranks; /* what ranks waited in collectives, and for whom; or nothing */
 
 /* How the run ended, when not "complete", or how precise it got; or nothing. */
 format_words format_ending;

@@ -35,6 +35,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	html_plots(&html);
 	html_own(&html);
 	html_gpu(&html);
+	html_ranks(&html);
 	html_proof(&html);
 	html_certificates(&html);
 	html_skips(&html);

@@ -34,6 +34,7 @@ void html_whatif(const struct html *html);       /* predictions and their proofs
 void html_plots(const struct html *html);        /* curves, distributions */
 void html_own(const struct html *html);          /* a loader of the program's own */
 void html_gpu(const struct html *html);          /* what devices did */
+void html_ranks(const struct html *html);        /* what ranks waited */
 void html_proof(const struct html *html);        /* second proof */
 void html_certificates(const struct html *html); /* windows, overhead */
 void html_skips(const struct html *html);

@@ -257,6 +257,22 @@ static const struct field device[] = {
 };
 
 #undef AT
+#define AT(path, type, member) FIELD_AT(profile_rank, path, type, member)
+
+static const struct field rank[] = {
+	AT("communicator", COUNT, communicator),
+	AT("rank", COUNT, rank),
+	AT("ranks", COUNT, ranks),
+	AT("pid", COUNT, pid),
+	AT("compared", COUNT, compared),
+	AT("inside_s", NUMBER, inside_s),
+	AT("waited_s", NUMBER, waited_s),
+	AT("last", COUNT, last),
+	AT("last_s", NUMBER, last_s),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
 #define AT(path, type, member) FIELD_AT(profile_job, path, type, member)
 
 static const struct field job[] = {
@@ -385,6 +401,7 @@ ADD(slow)
 ADD(counter)
 ADD(process)
 ADD(device)
+ADD(rank)
 ADD(recipe)
 ADD(job)
 ADD(prediction)
@@ -415,6 +432,7 @@ const struct field_list field_lists[] = {
 	     counter),
 	LIST("processes", process, profile_process, processes, process_count, process),
 	LIST_IF_ANY("devices", device, profile_device, devices, device_count, device),
+	LIST_IF_ANY("ranks", rank, profile_rank, ranks, rank_count, rank),
 	LIST("recipes", recipe, profile_recipe, recipes, recipe_count, recipe),
 	LIST("jobs", job, profile_job, jobs, job_count, job),
 	LIST("predictions", prediction, profile_prediction, predictions,

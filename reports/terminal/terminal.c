@@ -372,6 +372,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	box_sentence(box, "busy", format_string(format_busy, profile));
 	box_sentence(box, "device", format_string(format_device, profile));
 	box_sentence(box, "gpu", format_string(format_gpus, profile));
+	box_sentence(box, "ranks", format_string(format_ranks, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
 	box_sentence(box, "program", format_string(format_program_reads, profile));

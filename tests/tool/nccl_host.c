@@ -1,0 +1,245 @@
+/*
+ * nccl_host.c - plays NCCL for the ranks of a program, each a process of its own.
+ *
+ *	nccl_host [-4] [-f] COLLECTIVES MS...
+ *
+ * Rank r computes for the r-th MS before each collective, from when all ranks begin; it takes
+ * 2 ms once they are there. It tells the profiler that NCCL_PROFILER_PLUGIN names, if any, as NCCL 2.27 to 2.30
+ * do (ncclProfiler_v5; with -4 _v4), two channels each: their times are of a timer of each
+ * rank's own, and told some time after they ended. Rank 0 takes a batch of libdsa each time;
+ * with -f it forks, and the child tells as well.
+ */
+#include "loader/loader.h"
+#include "profiler/nccl/nccl_api.h"
+
+#include <dlfcn.h>
+#include <err.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RANKS = 16, CHANNELS = 2, TRANSFER_MS = 2, COULD_NOT = 3 };
+static const uint64_t communicator = UINT64_C(0xfedcba9876543210);
+
+/* What ranks share. */
+static struct meeting {
+	pthread_barrier_t come, go;
+} * meeting;
+
+struct rank {
+	int number, count;
+	double compute_ms;
+	void *context;
+	const struct nccl_profiler_v5 *profiler; /* NULL: none */
+	int events;
+	struct dsa_loader *loader; /* of rank 0 */
+};
+
+static uint64_t host_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Hours apart, one of them before the host's. */
+static uint64_t device_ns(const struct rank *rank)
+{
+	return host_ns() + (uint64_t)(rank->number - 1) * UINT64_C(3600000000000);
+}
+
+static void sleep_ms(double ms)
+{
+	struct timespec time = {(time_t)(ms / 1e3), 0};
+
+	time.tv_nsec = (long)((ms - 1e3 * (double)time.tv_sec) * 1e6);
+	nanosleep(&time, NULL);
+}
+
+/* ---- the profiler ---- */
+
+/* v4 and v5 differ in init() alone. */
+static void rank_find_profiler(struct rank *rank, bool fourth)
+{
+	const char *path = getenv("NCCL_PROFILER_PLUGIN");
+	void *library = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	const struct nccl_profiler_v4 *old;
+
+	if (path == NULL)
+		return;
+	if (library == NULL)
+		errx(COULD_NOT, "%s", dlerror());
+	old = dlsym(library, "ncclProfiler_v4");
+	rank->profiler = dlsym(library, "ncclProfiler_v5");
+	if (old == NULL || rank->profiler == NULL)
+		errx(COULD_NOT, "%s", dlerror());
+	if (fourth)
+		old->init(&rank->context, &rank->events, NULL, communicator, 1,
+			  rank->count, rank->number, NULL);
+	else
+		rank->profiler->init(&rank->context, communicator, &rank->events, NULL,
+				     1, rank->count, rank->number, NULL);
+}
+
+static void put(char *descriptor, size_t at, const void *what, size_t size)
+{
+	memcpy(descriptor + at, what, size);
+}
+
+static void *rank_tell_begin(const struct rank *rank, uint64_t type, const void *parent,
+			     uint64_t number_or_none, const void *at_32)
+{
+	char descriptor[112] = {0};
+	void *event = NULL;
+
+	put(descriptor, NCCL_AT_TYPE, &type, sizeof(type));
+	put(descriptor, NCCL_AT_PARENT, &parent, sizeof(parent));
+	put(descriptor, NCCL_AT_NUMBER, &number_or_none, sizeof(number_or_none));
+	put(descriptor, NCCL_AT_FUNCTION, at_32, sizeof(uint64_t));
+	if ((rank->events & (int)type) != 0 || type >= 256)
+		rank->profiler->start(rank->context, &event, descriptor);
+	return event;
+}
+
+static void rank_tell_channel(const struct rank *rank, const void *collective,
+			      uint64_t channel, uint64_t start_ns, uint64_t stop_ns)
+{
+	uint64_t begin = start_ns + 1000 * channel;
+	void *event = rank_tell_begin(rank, NCCL_CHANNEL, collective, channel, &begin);
+
+	rank->profiler->state(event, NCCL_CHANNEL_STOP, &stop_ns);
+	rank->profiler->stop(event);
+}
+
+/* ---- steps ---- */
+
+static void rank_step(const struct rank *rank, uint64_t number)
+{
+	const char *function = number % 2 == 0 ? "AllReduce" : "ReduceScatter";
+	uint64_t of_function = number / 2, start_ns, stop_ns;
+	void *collective = NULL;
+
+	if (rank->profiler != NULL) {
+		rank_tell_begin(rank, 1 << 9, NULL, 0, &function); /* of no interest */
+		collective = rank_tell_begin(rank, NCCL_COLLECTIVE, NULL, of_function,
+					     &function);
+		rank->profiler->stop(collective);
+	}
+	pthread_barrier_wait(&meeting->go);
+	sleep_ms(rank->compute_ms);
+	start_ns = device_ns(rank);
+	pthread_barrier_wait(&meeting->come);
+	sleep_ms(TRANSFER_MS);
+	stop_ns = device_ns(rank);
+	if (number % 3 != 0)
+		sleep_ms(.3); /* NCCL's thread looks now and then */
+	for (uint64_t i = 0; rank->profiler != NULL && i < CHANNELS; i++)
+		rank_tell_channel(rank, collective, i, start_ns, stop_ns);
+}
+
+static void rank_take_batch(const struct rank *rank)
+{
+	struct dsa_batch batch;
+
+	if (dsa_next(rank->loader, &batch) < 0)
+		errx(COULD_NOT, "%s", dsa_why(rank->loader));
+	dsa_release(rank->loader, &batch);
+}
+
+/* Another process must not tell what this one's ranks did. */
+static void rank_fork(const struct rank *rank)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		const char *function = "AllReduce";
+		void *event =
+			rank_tell_begin(rank, NCCL_COLLECTIVE, NULL, 0, &function);
+
+		rank_tell_channel(rank, event, 0, 1, 2);
+		_exit(event != NULL);
+	}
+	if (child > 0)
+		waitpid(child, NULL, 0);
+}
+
+static void rank_run(struct rank *rank, unsigned long collectives, bool fourth,
+		     bool forks)
+{
+	const struct dsa_config config = {
+		.dataset = "synthetic", .batch = 4, .size = 16};
+	char why[DSA_WHY];
+
+	rank_find_profiler(rank, fourth);
+	if (rank->number == 0 && dsa_open(&config, &rank->loader, why) < 0)
+		errx(COULD_NOT, "%s", why);
+	for (unsigned long i = 0; i < collectives; i++) {
+		if (rank->loader != NULL)
+			rank_take_batch(rank);
+		rank_step(rank, i);
+		if (forks && i == 0 && rank->number == 0 && rank->profiler != NULL)
+			rank_fork(rank);
+	}
+	if (rank->profiler != NULL)
+		rank->profiler->finalize(rank->context);
+	dsa_close(rank->loader);
+}
+
+static void meet(unsigned count)
+{
+	pthread_barrierattr_t shared;
+
+	meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (meeting == MAP_FAILED)
+		err(COULD_NOT, "mmap");
+	pthread_barrierattr_init(&shared);
+	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&meeting->come, &shared, count);
+	pthread_barrier_init(&meeting->go, &shared, count);
+}
+
+/* The others are processes of their own. Returns which this is. */
+static int spread(int count)
+{
+	for (int i = 1; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			err(COULD_NOT, "fork");
+		if (pid == 0)
+			return i;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool fourth = false, forks = false;
+	struct rank rank = {0};
+	unsigned long collectives;
+	int key;
+
+	while ((key = getopt(argc, argv, "4f")) != -1) {
+		fourth |= key == '4';
+		forks |= key == 'f';
+	}
+	rank.count = argc - optind - 1;
+	if (rank.count < 2 || rank.count > RANKS)
+		errx(2, "usage: nccl_host [-4] [-f] COLLECTIVES MS...");
+	collectives = strtoul(argv[optind], NULL, 10);
+	meet((unsigned)rank.count);
+	rank.number = spread(rank.count);
+	rank.compute_ms = atof(argv[optind + 1 + rank.number]);
+	rank_run(&rank, collectives, fourth, forks);
+	while (rank.number == 0 && wait(NULL) > 0)
+		;
+	return 0;
+}
