@@ -154,13 +154,18 @@ static bool fetch_client_placed(struct pipeline *p, const struct fetch_job *job,
 	return job->members == NULL || merge_came(p, job, blob, tag);
 }
 
-/* Prep workers of what they can begin with. */
+/* Prep workers of what they can begin with: a wake costs more than a small sample takes.
+ * Where some have no part in the turn, it could be one of these that wakes. */
 static void fetch_client_tell(struct pipeline *p)
 {
-	unsigned places = p->untold;
+	unsigned wakes = p->untold < p->resting ? p->untold : p->resting;
 
 	p->untold = 0;
-	pipeline_wake_workers(p, places);
+	if (p->active < p->worker_count)
+		pthread_cond_broadcast(&p->work);
+	else
+		while (wakes-- > 0)
+			pthread_cond_signal(&p->work);
 }
 
 static void fetch_client_drained(void *context)

@@ -244,7 +244,7 @@ void pipeline_credit(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->measuring.credits++;
-	pipeline_wake_workers(p, 1);
+	pthread_cond_broadcast(&p->work);
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -242,12 +242,9 @@ void pipeline_depth_open(struct pipeline *pipeline);
 void pipeline_depth_answer(struct pipeline *pipeline, const struct fetch_job *job);
 void pipeline_depth_take(struct pipeline *pipeline, const struct batch *batch);
 
-/* wake.c: wakes whoever looks for work; prep workers of so many places that are ready, for
- * a wake costs more than a small sample takes. (Where some have no part in the turn, it
- * could be one of these that wakes: then all.) Leaves the lock; the fetch engine is woken
+/* wake.c: wakes whoever looks for work. Leaves the lock; the fetch engine is woken
  * outside of it. A place or read that was in flight is not any more. */
 void pipeline_wake(struct pipeline *pipeline);
-void pipeline_wake_workers(struct pipeline *pipeline, unsigned places);
 void pipeline_leave(struct pipeline *pipeline);
 void pipeline_completed(struct pipeline *pipeline);
 

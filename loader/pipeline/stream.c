@@ -239,7 +239,6 @@ static struct batch *open_next(struct pipeline *p)
 /* Opens as many batches as there are free slots for. True if one was opened. */
 static bool stream_open(struct pipeline *p)
 {
-	uint32_t ready = 0, waiting = 0;
 	bool opened = false;
 
 	while (stream_may_open(p)) {
@@ -248,8 +247,6 @@ static bool stream_open(struct pipeline *p)
 		if (batch == NULL)
 			break;
 		p->opened++;
-		ready += batch->ready;
-		waiting += batch->waiting;
 		batch->open = true;
 		p->fifo[(p->head + p->open++) % RING_SLOTS] = stream_slot(p, batch);
 		p->kick |= batch->waiting > 0;
@@ -257,9 +254,10 @@ static bool stream_open(struct pipeline *p)
 		if (batch->done == batch->count) /* every sample known to be bad */
 			publish_heads(p);
 	}
-	pipeline_wake_workers(p, ready);
-	while (waiting-- > 0)
-		pthread_cond_signal(&p->wanted);
+	if (opened) {
+		pthread_cond_broadcast(&p->work);
+		pthread_cond_broadcast(&p->wanted);
+	}
 	return opened;
 }
 

@@ -8,17 +8,6 @@ void pipeline_wake(struct pipeline *p)
 	pthread_cond_broadcast(&p->wanted);
 }
 
-void pipeline_wake_workers(struct pipeline *p, unsigned places)
-{
-	unsigned wakes = places < p->resting ? places : p->resting;
-
-	if (places > 0 && p->active < p->worker_count)
-		pthread_cond_broadcast(&p->work);
-	else
-		while (wakes-- > 0)
-			pthread_cond_signal(&p->work);
-}
-
 void pipeline_leave(struct pipeline *p)
 {
 	bool kick = p->kick;
