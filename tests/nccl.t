@@ -14,7 +14,7 @@ from house import BUILD, DSA, Scratch, Tap
 HOST = os.path.join(BUILD, "tests/tool/nccl_host")
 MS, TRANSFER = (2, 4, 6, 12), 2
 COLLECTIVES = 60
-LATE = .6  # ms that a sleep, or who is told, may be late on average
+LATE = .6  # ms that the most punctual of so many may be late
 
 tap = Tap()
 

@@ -3,11 +3,12 @@
  *
  *	nccl_host [-4] [-f] COLLECTIVES MS...
  *
- * Rank r computes for the r-th MS before each collective, from when all ranks begin; it takes
- * 2 ms once they are there. It tells the profiler that NCCL_PROFILER_PLUGIN names, if any, as NCCL 2.27 to 2.30
- * do (ncclProfiler_v5; with -4 _v4), two channels each: their times are of a timer of each
- * rank's own, and told some time after they ended. Rank 0 takes a batch of libdsa each time;
- * with -f it forks, and the child tells as well.
+ * Rank r comes to each collective the r-th MS after all began; it takes 2 ms once all are
+ * there. These are the times that are told, however late a busy machine wakes a rank, by a
+ * timer of each rank's own, two channels a collective, some time after they ended: to the
+ * profiler that NCCL_PROFILER_PLUGIN names, if any, as NCCL 2.27 to 2.30 do (ncclProfiler_v5;
+ * with -4 _v4). Rank 0 takes a batch of libdsa each time; with -f it forks, and the child
+ * tells as well.
  */
 #include "loader/loader.h"
 #include "profiler/nccl/nccl_api.h"
@@ -24,17 +25,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RANKS = 16, CHANNELS = 2, TRANSFER_MS = 2, COULD_NOT = 3 };
+enum { RANKS = 16, CHANNELS = 2, COULD_NOT = 3 };
+enum { TRANSFER_NS = 2000000, LOOKS_NS = 300000 };
 static const uint64_t communicator = UINT64_C(0xfedcba9876543210);
 
 /* What ranks share. */
 static struct meeting {
-	pthread_barrier_t come, go;
+	pthread_barrier_t go;
+	uint64_t begun_ns; /* of the step, by rank 0 */
 } * meeting;
 
 struct rank {
 	int number, count;
-	double compute_ms;
+	uint64_t comes_ns, last_ns; /* after the begin; the last of all */
 	void *context;
 	const struct nccl_profiler_v5 *profiler; /* NULL: none */
 	int events;
@@ -50,17 +53,17 @@ static uint64_t host_ns(void)
 }
 
 /* Hours apart, one of them before the host's. */
-static uint64_t device_ns(const struct rank *rank)
+static uint64_t device_ns(const struct rank *rank, uint64_t time_ns)
 {
-	return host_ns() + (uint64_t)(rank->number - 1) * UINT64_C(3600000000000);
+	return time_ns + (uint64_t)(rank->number - 1) * UINT64_C(3600000000000);
 }
 
-static void sleep_ms(double ms)
+static void sleep_until(uint64_t time_ns)
 {
-	struct timespec time = {(time_t)(ms / 1e3), 0};
+	const struct timespec time = {(time_t)(time_ns / 1000000000),
+				      (long)(time_ns % 1000000000)};
 
-	time.tv_nsec = (long)((ms - 1e3 * (double)time.tv_sec) * 1e6);
-	nanosleep(&time, NULL);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
 /* ---- the profiler ---- */
@@ -123,7 +126,7 @@ static void rank_tell_channel(const struct rank *rank, const void *collective,
 static void rank_step(const struct rank *rank, uint64_t number)
 {
 	const char *function = number % 2 == 0 ? "AllReduce" : "ReduceScatter";
-	uint64_t of_function = number / 2, start_ns, stop_ns;
+	uint64_t of_function = number / 2, end_ns;
 	void *collective = NULL;
 
 	if (rank->profiler != NULL) {
@@ -132,16 +135,17 @@ static void rank_step(const struct rank *rank, uint64_t number)
 					     &function);
 		rank->profiler->stop(collective);
 	}
+	if (rank->number == 0)
+		meeting->begun_ns = host_ns();
 	pthread_barrier_wait(&meeting->go);
-	sleep_ms(rank->compute_ms);
-	start_ns = device_ns(rank);
-	pthread_barrier_wait(&meeting->come);
-	sleep_ms(TRANSFER_MS);
-	stop_ns = device_ns(rank);
-	if (number % 3 != 0)
-		sleep_ms(.3); /* NCCL's thread looks now and then */
+	end_ns = meeting->begun_ns + rank->last_ns + TRANSFER_NS;
+	/* NCCL's thread looks now and then */
+	sleep_until(end_ns + (number % 3 == 0 ? 0 : LOOKS_NS));
 	for (uint64_t i = 0; rank->profiler != NULL && i < CHANNELS; i++)
-		rank_tell_channel(rank, collective, i, start_ns, stop_ns);
+		rank_tell_channel(rank, collective, i,
+				  device_ns(rank, meeting->begun_ns + rank->comes_ns),
+				  device_ns(rank, end_ns));
+	pthread_barrier_wait(&meeting->go); /* before the next one begins */
 }
 
 static void rank_take_batch(const struct rank *rank)
@@ -202,7 +206,6 @@ static void meet(unsigned count)
 		err(COULD_NOT, "mmap");
 	pthread_barrierattr_init(&shared);
 	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&meeting->come, &shared, count);
 	pthread_barrier_init(&meeting->go, &shared, count);
 }
 
@@ -237,7 +240,14 @@ int main(int argc, char **argv)
 	collectives = strtoul(argv[optind], NULL, 10);
 	meet((unsigned)rank.count);
 	rank.number = spread(rank.count);
-	rank.compute_ms = atof(argv[optind + 1 + rank.number]);
+	for (int i = 0; i < rank.count; i++) {
+		uint64_t comes_ns = (uint64_t)(1e6 * atof(argv[optind + 1 + i]));
+
+		if (i == rank.number)
+			rank.comes_ns = comes_ns;
+		if (comes_ns > rank.last_ns)
+			rank.last_ns = comes_ns;
+	}
 	rank_run(&rank, collectives, fourth, forks);
 	while (rank.number == 0 && wait(NULL) > 0)
 		;
