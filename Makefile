@@ -138,10 +138,8 @@ LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 	$(filter-out %/serve_windows.o,$(call object,loader/driver)) \
 	$(addprefix $(B)/loader/base/,clock.o error.o io.o trace.o trace_dsa.o \
 	trace_slots.o host/process.o)
-LIBCUPTI := $(call object,profiler/cupti) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
-	trace.o host/process.o)
-LIBNCCL  := $(call object,profiler/nccl) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
-	trace.o host/process.o)
+# What libraries need that a stranger opens, to tell the session what it does.
+TELLS    := $(addprefix $(B)/loader/base/,clock.o error.o io.o trace.o host/process.o)
 LIBAUDIO := $(call object,loader/audio) $(B)/loader/base/error.o
 LIBNET   := $(call object,loader/net/curl) $(addprefix $(B)/loader/,net/net_url.o base/clock.o \
 	base/error.o base/name.o base/number.o)
@@ -206,14 +204,11 @@ $(B)/libdsa-io.so: $(LIBIO) profiler/io/libdsa-io.map
 		-Wl,--version-script=profiler/io/libdsa-io.map $(if $(SAN),,-Wl,-z,defs) \
 		-o $@ $(filter %.o,$^)
 
-# Opened by the CUDA driver in programs that use a device; it stays for their exit.
-$(B)/libdsa-cupti.so: $(LIBCUPTI)
-	@echo '  LD  $@'
-	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete \
-		$(if $(SAN),,-Wl,-z,defs) -o $@ $^
-
-# Opened by NCCL in programs of several ranks; it stays for threads that end later.
-$(B)/libdsa-nccl.so: $(LIBNCCL)
+# Opened by the CUDA driver in programs that use a device, and by NCCL in those of several
+# ranks; they stay for the program's exit.
+$(B)/libdsa-cupti.so: $(call object,profiler/cupti)
+$(B)/libdsa-nccl.so: $(call object,profiler/nccl)
+$(B)/libdsa-cupti.so $(B)/libdsa-nccl.so: $(TELLS)
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete \
 		$(if $(SAN),,-Wl,-z,defs) -o $@ $^

@@ -324,7 +324,8 @@ def own_of(scratch, case):
 def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
-             "breaks": check_breaks, "python": check_python, "batches": check_batches, "guards": check_guards, "uncopied": check_uncopied,
+             "breaks": check_breaks, "python": check_python, "batches": check_batches,
+             "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),
              "partners": lambda s: check_odd(s, "partners"),

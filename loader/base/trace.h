@@ -559,7 +559,6 @@ struct trace {
 	 * 0. */
 	struct trace_collective collectives[TRACE_COLLECTIVES];
 	_Atomic uint32_t collective_count; /* claimed so far; may pass that */
-	_Atomic uint64_t dropped_collectives;
 };
 
 #define TRACE_ONE_EPOCH UINT64_MAX

@@ -1,6 +1,7 @@
 /* injection.c - subscribes to CUPTI, flushes it every second and as the program
  * ends. */
 #include "profiler/cupti/injection.h"
+#include "loader/base/clock.h"
 #include "profiler/cupti/cupti_buffers.h"
 #include "profiler/cupti/cupti_walk.h"
 
@@ -50,14 +51,6 @@ static bool injection_refuse(const char *what, int result)
 }
 
 /* ---- what CUPTI calls ---- */
-
-static uint64_t injection_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 static void injection_event(void *data, int domain, uint32_t id, const void *about)
 {
@@ -136,7 +129,7 @@ static bool injection_begin(const struct cupti_api *api)
 
 	if (api->cuptiActivitySetAttribute != NULL)
 		(void)api->cuptiActivitySetAttribute(CUPTI_ZEROED, &size, &yes);
-	result = api->cuptiActivityRegisterTimestampCallback(injection_clock);
+	result = api->cuptiActivityRegisterTimestampCallback(clock_now);
 	if (result != 0)
 		return injection_refuse("cannot set its clock", result);
 	result = api->cuptiActivityRegisterCallbacks(injection_request,

@@ -93,10 +93,8 @@ static struct trace_collective *nccl_claim(const struct nccl_events *events,
 
 	if (index < TRACE_COLLECTIVES)
 		index = atomic_fetch_add(&trace->collective_count, 1);
-	if (index >= TRACE_COLLECTIVES) {
-		atomic_fetch_add(&trace->dropped_collectives, 1);
+	if (index >= TRACE_COLLECTIVES)
 		return NULL;
-	}
 	record = &trace->collectives[index];
 	record->communicator = going->communicator->number;
 	record->rank = going->communicator->rank;

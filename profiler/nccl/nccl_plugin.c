@@ -1,10 +1,10 @@
 /* nccl_plugin.c - reads NCCL's descriptors, by the places of nccl_api.h. */
 #include "profiler/nccl/nccl_plugin.h"
+#include "loader/base/clock.h"
 #include "profiler/nccl/nccl_events.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct nccl_events nccl_events = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -104,20 +104,12 @@ static int nccl_start(void *context, void **event, const void *descriptor)
 	return 0;
 }
 
-static uint64_t nccl_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static int nccl_state(void *event, int state, const void *argument)
 {
 	if (nccl_watches && event != NULL && state == NCCL_CHANNEL_STOP &&
 	    argument != NULL)
 		nccl_events_ended(&nccl_events, (uintptr_t)event,
-				  nccl_number_at(argument, 0), nccl_clock());
+				  nccl_number_at(argument, 0), clock_now());
 	return 0;
 }
 

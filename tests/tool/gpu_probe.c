@@ -132,6 +132,22 @@ struct copies {
 	cuda_address device;
 };
 
+/* False, and it is told: a call failed. */
+static bool copies_open(struct copies *copies, struct gpu_calls *gpu, const char *check)
+{
+	*copies = (struct copies){.gpu = gpu};
+	if (!GPU_WENT(gpu, cuStreamCreateWithPriority, &copies->stream,
+		      CU_STREAM_NON_BLOCKING, 0) ||
+	    !GPU_WENT(gpu, cuMemAlloc_v2, &copies->device, REGION) ||
+	    !GPU_WENT(gpu, cuMemHostAlloc, &copies->limit, REGION,
+		      CU_MEMHOSTREGISTER_PORTABLE)) {
+		gpu_calls_tell("FAILED", check, "", "", gpu->why);
+		return false;
+	}
+	memset(copies->limit, 1, REGION);
+	return true;
+}
+
 static double seconds(void)
 {
 	struct timespec now;
@@ -276,20 +292,12 @@ static void probe_wrong_flag(struct gpu_calls *gpu, int fd)
 
 static void probe_register(struct gpu_calls *gpu, char **words)
 {
-	struct copies copies = {.gpu = gpu};
+	struct copies copies;
 	int fd = region_make();
 
 	(void)words;
-	if (!GPU_WENT(gpu, cuStreamCreateWithPriority, &copies.stream,
-		      CU_STREAM_NON_BLOCKING, 0) ||
-	    !GPU_WENT(gpu, cuMemAlloc_v2, &copies.device, REGION) ||
-	    !GPU_WENT(gpu, cuMemHostAlloc, &copies.limit, REGION,
-		      CU_MEMHOSTREGISTER_PORTABLE)) {
-		gpu_calls_tell("FAILED", registrations[0].check, "", copies_goal,
-			       gpu->why);
+	if (!copies_open(&copies, gpu, registrations[0].check))
 		return;
-	}
-	memset(copies.limit, 1, REGION);
 	for (size_t i = 0; i < sizeof(registrations) / sizeof(*registrations); i++)
 		probe_registration(&copies, fd, i);
 	probe_wrong_flag(gpu, fd);
@@ -382,18 +390,11 @@ static void queue_tell(const struct queue *queue, struct copies *copies)
 
 static void probe_queue(struct gpu_calls *gpu, char **words)
 {
-	struct copies copies = {.gpu = gpu};
+	struct copies copies;
 
 	(void)words;
-	if (!GPU_WENT(gpu, cuStreamCreateWithPriority, &copies.stream,
-		      CU_STREAM_NON_BLOCKING, 0) ||
-	    !GPU_WENT(gpu, cuMemAlloc_v2, &copies.device, REGION) ||
-	    !GPU_WENT(gpu, cuMemHostAlloc, &copies.limit, REGION,
-		      CU_MEMHOSTREGISTER_PORTABLE)) {
-		gpu_calls_tell("FAILED", queues[0].check, "", "", gpu->why);
+	if (!copies_open(&copies, gpu, queues[0].check))
 		return;
-	}
-	memset(copies.limit, 1, REGION);
 	for (size_t i = 0; i < sizeof(queues) / sizeof(*queues); i++)
 		queue_tell(&queues[i], &copies);
 }
