@@ -316,6 +316,7 @@ void profile_free(struct profile *profile)
 	free(profile->counters);
 	free(profile->processes);
 	free(profile->devices);
+	free(profile->ranks);
 	free(profile->environment);
 	profile_init(profile);
 }
