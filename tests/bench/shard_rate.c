@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK = 512, MEMBER = 1000, CLASSES = 1000, RUNS = 5, READ = 1 << 20 };
+enum { BLOCK = 512, MEMBER = 1000, CLASSES = 1000, RUNS = 15, READ = 1 << 20 };
 
 static char path[PATH_MAX];
 
