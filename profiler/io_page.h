@@ -226,8 +226,8 @@ struct io_page {
 	_Atomic uint64_t looked_samples, dropped_parts;
 
 	/* Of the driving loader: epochs whose workers ended with them, and how long that
-	 * took. */
-	_Atomic uint64_t epoch_ends, epoch_end_ns;
+	 * took; and how long its first epoch took to begin. */
+	_Atomic uint64_t epoch_ends, epoch_end_ns, epoch_first_ns;
 	struct io_recipe recipe;
 	struct io_slot slots[IO_SLOTS];
 	struct io_batch batches[IO_BATCHES];

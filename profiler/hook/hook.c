@@ -234,7 +234,8 @@ void dsa_hook_epoch(uint64_t ns)
 {
 	if (hook.trace == NULL)
 		return;
-	atomic_fetch_add(&hook.trace->epoch_starts, 1);
+	if (atomic_fetch_add(&hook.trace->epoch_starts, 1) == 0)
+		atomic_store(&hook.page->epoch_first_ns, ns);
 	atomic_fetch_add(&hook.trace->epoch_start_ns, ns);
 }
 

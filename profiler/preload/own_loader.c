@@ -87,15 +87,28 @@ static double own_loader_wait(const struct profile *profile)
 	return profile->batch != UNKNOWN && wait > 0 ? wait : 0;
 }
 
-/* Workers that persist save their end, and all of their start but to make the first batch,
- * while the program waits as it did: new ones make it slower, too, and slow the trainer, which
- * shares its memory with them at first. */
+/* What an epoch takes to begin where others went before it; the first one takes longer, and
+ * begins with new workers in any case. */
+static double own_loader_anew(const struct io_page *page, const struct profile *profile)
+{
+	double starts = (double)profile->epoch_starts, mean = profile->epoch_start_s;
+
+	if (profile->epoch_starts == UNKNOWN || starts < 2)
+		return mean;
+	return (starts * mean - (double)page->epoch_first_ns * 1e-9) / (starts - 1);
+}
+
+/* Workers that persist save their end, and all of their start but to make the first batch
+ * and to hand it over, while the program waits as it did: new ones make it slower, too, and
+ * slow the trainer, which shares its memory with them at first. */
 static void own_loader_epochs(const struct io_page *page, struct profile *profile)
 {
 	double ends = (double)page->epoch_ends, start = profile->epoch_start_s;
 	double batches = (double)io_page_total(page, IO_batches);
 	double made =
 		(double)io_page_total(page, IO_batch_ns) * 1e-9 / fmax(1, batches);
+	double anew = own_loader_anew(page, profile);
+	double given = isfinite(profile->handover_s) ? profile->handover_s : 0;
 
 	if (isnan(start)) /* the program began none of a loader of its own */
 		return;
@@ -103,7 +116,7 @@ static void own_loader_epochs(const struct io_page *page, struct profile *profil
 	if (ends == 0)
 		return;
 	profile->epoch_end_s = (double)page->epoch_end_ns * 1e-9 / ends;
-	profile->epoch_saved_s = fmax(0, start - made) + profile->epoch_end_s;
+	profile->epoch_saved_s = fmax(0, anew - made - given) + profile->epoch_end_s;
 }
 
 /* ---- what was not seen ---- */

@@ -205,6 +205,7 @@ static void starts_of_epochs_add_up(void **state)
 	dsa_hook_epoch(7);
 	assert_int_equal(driven.trace->epoch_starts, 2);
 	assert_int_equal(driven.trace->epoch_start_ns, 12);
+	assert_int_equal(fake.page->epoch_first_ns, 5);
 }
 
 int main(int argc, char **argv)

@@ -29,12 +29,16 @@ static void page_add(struct io_page *page, size_t at, uint64_t pid, uint64_t bat
 	slot->counters[IO_proc_bytes] = 1000;
 }
 
-static struct profile profile_of(const struct io_page *page)
+/* Of so many epochs; it takes handover_s to hand over a batch. */
+static struct profile profile_again(const struct io_page *page, uint64_t starts,
+				    double handover_s)
 {
 	struct profile_process *trainer;
 	struct profile profile;
 
 	profile_init(&profile);
+	profile.epoch_starts = starts;
+	profile.handover_s = handover_s;
 	profile.epoch_start_s = .1;
 	profile.batch = 12;
 	profile.rates[TRACE_REAL].value = 200;
@@ -45,6 +49,11 @@ static struct profile profile_of(const struct io_page *page)
 	trainer->cpu_s = 7;
 	assert_int_equal(own_loader_add(page, &profile), 0);
 	return profile;
+}
+
+static struct profile profile_of(const struct io_page *page)
+{
+	return profile_again(page, UNKNOWN, NAN);
 }
 
 static void workers_are_processes(void **state)
@@ -93,6 +102,10 @@ static void workers_that_persist_save_start_and_end(void **state)
 		    1e-9); /* a step's wait */
 	assert_true(fabs(profile.epoch_end_s - .02) < 1e-9);
 	assert_true(fabs(profile.epoch_saved_s - (.1 - .01 + .02)) < 1e-9);
+	profile_free(&profile);
+	page->epoch_first_ns = 160000000; /* of two, which take 100 ms on average */
+	profile = profile_again(page, 2, .004);
+	assert_true(fabs(profile.epoch_saved_s - (.04 - .01 - .004 + .02)) < 1e-9);
 	profile_free(&profile);
 	free(page);
 }
