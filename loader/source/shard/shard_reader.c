@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of files: what a disk reads while it would look for another place. */
+/* Of files: what a disk reads while it would look for another place; and bytes that it is
+ * asked for beyond a large read, so that it goes on while nobody asks for more. */
 enum { FILE_GAP = 64 << 10, FILE_LEAST = 4 << 10, FILE_AHEAD = 4 << 20 };
 
 enum { ROOM = 2 * SHARD_MOST };
@@ -18,7 +19,6 @@ static ssize_t shard_file_read(void *state, void *to, size_t size, uint64_t from
 	const int *fd = state;
 	ssize_t got;
 
-	/* What follows is on its way while nobody asks for it. */
 	if (size == SHARD_MOST)
 		posix_fadvise(*fd, (off_t)(from + size), FILE_AHEAD,
 			      POSIX_FADV_WILLNEED);
