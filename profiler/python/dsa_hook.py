@@ -246,8 +246,9 @@ class Hook:
     def leave(self):
         """dsa has seen enough, or a call failed."""
         self.library.look_at(0)
-        if self.driver.error is not None:
-            self.turn_off()
+        error = self.driver.error
+        if error is not None:  # the program sees it, and may go on
+            self.give_up(Unmeasured("loading failed: " + last_line(error)))
             self.loading.leave()
         else:
             self.end_epoch()
@@ -285,6 +286,12 @@ class Hook:
     def forked(self):
         if self.loading is not None:
             self.turn_off()
+
+
+def last_line(error):
+    """Of what a worker raised the rest is its stack."""
+    lines = str(error).strip().splitlines()
+    return lines[-1] if len(lines) > 1 else repr(error)
 
 
 def returned(it):

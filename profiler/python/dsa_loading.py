@@ -1,6 +1,7 @@
 """What torch's iterator is brought to do: to rest, to give a list of batches or copies of
 them, to make some that nobody gets, and to begin anew."""
 
+import contextlib
 import itertools
 import os
 import time
@@ -100,10 +101,11 @@ class Loading:
     def drain(self):
         self.stream.shut = True
         self.drop_copy()
-        while getattr(self.it, "_task_info", None):
-            batch = self.next()
-            if self.stream.renews and self.source == STREAM:
-                copied(self.pool.add, *batch)
+        with contextlib.suppress(StopIteration):  # what is left may only tell data's end
+            while getattr(self.it, "_task_info", None):
+                batch = self.next()
+                if self.stream.renews and self.source == STREAM:
+                    copied(self.pool.add, *batch)
         self.stream.lengths.clear()
         self.stream.shut = False
         self.stream.forced = self.source = None

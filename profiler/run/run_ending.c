@@ -154,10 +154,20 @@ static int run_ending_left(const struct run_ending *ending, struct profile *prof
 			    ending->left);
 }
 
+/* Whatever ended it later. */
+static int run_ending_alone(const struct run_ending *ending, struct profile *profile)
+{
+	return profile_text(&profile->status_why, "it went on without dsa: %.*s",
+			    TRACE_WHY, ending->trace->unmeasured_why);
+}
+
 static int run_ending_why(const struct run_ending *ending, struct profile *profile)
 {
 	enum conductor_why why = ending->end->why;
 
+	if ((why == CONDUCTOR_BUDGET || why == CONDUCTOR_ENDED) &&
+	    atomic_load(&ending->trace->unmeasured) != 0 && !analyse_complete(profile))
+		return run_ending_alone(ending, profile);
 	if (*ending->end->text == '\0' && !analyse_complete(profile)) {
 		if (*ending->left != '\0')
 			return run_ending_left(ending, profile);

@@ -13,12 +13,13 @@
 
 static const char *left;  /* why the job left before the others */
 static pid_t left_behind; /* a process that does not end */
+static const char *alone; /* why it went on without dsa; "": it did not */
 static uint64_t epoch;    /* steps of one, of a loader of the program's own; 0: none */
 
 static int nothing_left(void **state)
 {
 	(void)state;
-	left = "";
+	left = alone = "";
 	left_behind = 0;
 	epoch = 0;
 	return 0;
@@ -38,6 +39,8 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	trace->driver = 1;
 	trace->loader.kind = epoch > 0 ? TRACE_TORCH : TRACE_LIBDSA;
 	trace->loader.steps_per_epoch = epoch;
+	trace->unmeasured = *alone != '\0' ? TRACE_SO_FAR : 0;
+	snprintf(trace->unmeasured_why, sizeof(trace->unmeasured_why), "%s", alone);
 	trace->processes[0].counters[TRACE_delivered_batches] = steps;
 	trace->first_request_ns = 1;
 	trace->last_request_ns = 1 + (uint64_t)(steps * step_s * 1e9);
@@ -93,6 +96,25 @@ static void a_program_that_ends_too_soon_is_told_how_many_steps_are_needed(void 
 		profile.status_why,
 		"the program finished first: it took 3 steps; about 300 are "
 		"needed: raise --epochs or --steps");
+	profile_free(&profile);
+}
+
+static void what_left_a_program_alone_is_told_whatever_ended_it_later(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	alone = "loading failed: ValueError: 37";
+	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
+	assert_string_equal(profile.status_why,
+			    "it went on without dsa: loading failed: ValueError: 37");
+	profile_free(&profile);
+	ends(CONDUCTOR_ENDED, "the program finished", 3, .1, &profile);
+	assert_string_equal(profile.status_why,
+			    "it went on without dsa: loading failed: ValueError: 37");
+	profile_free(&profile);
+	ends(CONDUCTOR_DIED, "the program ended with status 1", 3, .1, &profile);
+	assert_string_equal(profile.status_why, "the program ended with status 1");
 	profile_free(&profile);
 }
 
@@ -154,6 +176,7 @@ int main(int argc, char **argv)
 		TEST(a_program_that_may_have_run_out_of_steps_is_told_so),
 		TEST(a_budget_that_is_too_short_is_told_with_one_that_is_not),
 		TEST(a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
+		TEST(what_left_a_program_alone_is_told_whatever_ended_it_later),
 		TEST(an_interruption_is_the_users),
 		TEST(a_crash_is_told_as_it_was),
 		TEST(no_budget_is_too_short_for_a_job_that_left),
