@@ -34,11 +34,24 @@ static double verdict_from_memory(const struct profile *profile)
 			     : cached;
 }
 
+/* Of a loader whose workers read a sample, then prepare it: a sample takes the sum of what
+ * its stages take. */
+static void verdict_sustained_in_series(const struct profile *profile,
+					double per_s[STAGES])
+{
+	for (int i = 0; i < STAGES; i++)
+		per_s[i] = profile->rates[TRACE_REAL].value / profile->stalls[i].value;
+}
+
 /* What each stage sustains by itself, samples/s; NAN: not known. */
 static void verdict_sustained(const struct profile *profile, double per_s[STAGES])
 {
 	const struct interval *rates = profile->rates;
 
+	if (profile_loader(profile) != LOADER_DSA) {
+		verdict_sustained_in_series(profile, per_s);
+		return;
+	}
 	for (int i = 0; i < STAGES; i++)
 		per_s[i] = rates[stage_table[i].kind].value;
 	per_s[STAGE_PREP] = verdict_from_memory(profile);

@@ -12,7 +12,8 @@
  * interval the one that sustains the least by itself limits, as taking away the stall of
  * another gains nothing; the next of them would limit then. Compute, where no stall is
  * left. Prep sustains what cached windows do, as it shares its cores with the step; fetch
- * what fetch windows do, or without these what real windows do. 0 or -ENOMEM.
+ * what fetch windows do, or without these what real windows do. Of a loader that is not
+ * libdsa's the largest stall limits, as its workers read and prepare in series. 0 or -ENOMEM.
  */
 int verdict_limit(struct profile *profile);
 

@@ -15,6 +15,7 @@ struct case_of {
 	int limit, next;
 	const char *why;
 	double copied; /* of windows, 0: without a device */
+	int loader;    /* enum profile_loader */
 };
 
 static double known(double rate)
@@ -42,6 +43,7 @@ static void fill(struct profile *profile, const struct case_of *of)
 	profile->rates[TRACE_PREP].value = known(of->prep);
 	profile->rates[TRACE_FETCH].value = known(of->fetch);
 	profile->workers = 2;
+	profile->loader_kind.id = of->loader;
 }
 
 static void the_slowest_stage_limits(void **state)
@@ -51,20 +53,20 @@ static void the_slowest_stage_limits(void **state)
 		{8000, 1500, 1300, 1600, 1320, .01, STAGE_FETCH, STAGE_PREP,
 		 "1300 samples/s now, 1500 if all data were in memory; fetch alone "
 		 "sustains 1320",
-		 0},
+		 0, LOADER_DSA},
 		/* Fetch alone does six times as much: it is not what limits. */
 		{9000, 1567, 1364, 1700, 9477, .05, STAGE_PREP, STAGE_FETCH,
 		 "1567 samples/s from memory with 2 workers, 9000 if batches were "
 		 "ready",
-		 0},
+		 0, LOADER_DSA},
 		/* Nothing is known of fetch alone, and its stall is seen. */
 		{4000, 2700, 1400, 0, 0, .01, STAGE_FETCH, STAGE_PREP,
-		 "1400 samples/s now, 2700 if all data were in memory", 0},
+		 "1400 samples/s now, 2700 if all data were in memory", 0, LOADER_DSA},
 		/* One stall alone. */
 		{4000, 3990, 1400, 9000, 1450, .01, STAGE_FETCH, STAGE_COMPUTE,
 		 "1400 samples/s now, 3990 if all data were in memory; fetch alone "
 		 "sustains 1450",
-		 0},
+		 0, LOADER_DSA},
 		/* Copies to a device. */
 		{.synthetic = 4000,
 		 .copied = 1500,
@@ -88,9 +90,19 @@ static void the_slowest_stage_limits(void **state)
 		 .next = STAGE_COMPUTE,
 		 .why = "1410 samples/s if batches were ready in memory, 4000 if they "
 			"were on the device"},
+		/* Storage sustains less than both, but most of a sample's time is prep's. */
+		{.synthetic = 4000,
+		 .cached = 1000,
+		 .real = 800,
+		 .half = .01,
+		 .loader = LOADER_TORCH,
+		 .limit = STAGE_PREP,
+		 .next = STAGE_FETCH,
+		 .why = "1000 samples/s from memory with 2 workers, 4000 if batches "
+			"were ready"},
 		/* None beyond its interval. */
 		{4000, 3900, 3800, 9000, 9000, .05, STAGE_COMPUTE, -1,
-		 "3800 samples/s now, 4000 if batches were ready", 0},
+		 "3800 samples/s now, 4000 if batches were ready", 0, LOADER_DSA},
 	};
 
 	(void)state;
