@@ -4,8 +4,9 @@
  * The rules are those of loader/base/throttle.h, where a sample is read in one go: its
  * latency and its transfer run side by side, transfers one after another, of all processes
  * together, and what is saved up while the bucket lies idle is one transfer. Here opening
- * a file has the latency, and what is read of it in a row has none any more; any other
- * read has one. Bytes that are read again have neither: a page cache would have them.
+ * a file has the latency, and what is read of it in a row has none any more, and has what
+ * was saved up in common; any other read has its own. Bytes that are read again have
+ * neither: a page cache would have them.
  */
 #ifndef DSA_IO_EMULATED_H
 #define DSA_IO_EMULATED_H

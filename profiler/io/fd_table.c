@@ -24,7 +24,7 @@ static void fd_set_data(struct fd_entry *entry, const struct stat *status)
 	entry->file = random_seed(status->st_dev, status->st_ino, 0);
 	entry->range = 0;
 	entry->begin = entry->end = entry->position = 0;
-	entry->opened_ns = 0;
+	entry->opened_ns = entry->saved_ns = 0;
 }
 
 /* Over a network, and not within the machine. */

@@ -80,11 +80,33 @@ static void pieces_in_a_row_have_one_latency(void **state)
 	uint64_t now = emulated_open(page, attach_slot(), 1000 * MS);
 
 	(void)state;
+	page->busy_until_ns = (1000 - 20) * MS;
 	for (uint64_t at = 0; at < 100; at += 20)
 		now = due(&entry, now, at, at + 20);
 	/* the first transfer was saved up, and the next begins with the opening */
 	assert_int_equal(now, (1000 + 80) * MS);
 	assert_int_equal(count(IO_throttle_reads), 1);
+}
+
+/* However small the first one is, as a reader's of a header: all have what one read has. */
+static void what_was_saved_up_is_of_all_pieces(void **state)
+{
+	const uint64_t ends[] = {1, 60, 100};
+	struct io_page *page = slow_storage();
+	struct fd_entry entry = opened(1000 * MS);
+	uint64_t now = 1000 * MS, at = 0;
+
+	(void)state;
+	page->storage_latency = 0;
+	page->busy_until_ns = (1000 - 70) * MS;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		now = due(&entry, now, at, ends[i]);
+		at = ends[i];
+	}
+	assert_int_equal(now, (1000 - 70 + 100) * MS);
+	assert_int_equal(count(IO_throttle_busy_ns), 100 * (uint64_t)MS);
+	/* nothing is left for another access of the file */
+	assert_int_equal(due(&entry, now, 500, 520), now + 20 * MS);
 }
 
 static void elsewhere_is_another_access(void **state)
@@ -125,6 +147,7 @@ static void processes_have_one_bucket(void **state)
 
 	(void)state;
 	page->storage_latency = 0;
+	page->busy_until_ns = (1000 - 10) * MS;
 	for (unsigned i = 0; i < 4; i++) {
 		if (io_part_fork() != 0)
 			continue;
@@ -184,6 +207,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		IN_PAGE(a_file_takes_what_a_sample_of_libdsa_does),
 		IN_PAGE(pieces_in_a_row_have_one_latency),
+		IN_PAGE(what_was_saved_up_is_of_all_pieces),
 		IN_PAGE(elsewhere_is_another_access),
 		IN_PAGE(what_was_read_before_is_free),
 		IN_PAGE(processes_have_one_bucket),
