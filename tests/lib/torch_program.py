@@ -34,6 +34,7 @@ class Files(torch.utils.data.Dataset):
 
     def __getitem__(self, i):
         if self.kill and torch.utils.data.get_worker_info().id == 0 and self.steps >= self.kill:
+            time.sleep(.5)  # what it made before has been taken: that needs it alive
             os.kill(os.getpid(), signal.SIGKILL)
         with open(self.files[i], "rb", buffering=0) as file:
             size = len(file.read())
