@@ -154,7 +154,13 @@ static int run_ending_left(const struct run_ending *ending, struct profile *prof
 			    ending->left);
 }
 
-/* Whatever ended it later. */
+/* True where a loader that drove drives no more. */
+static bool run_ending_is_alone(const struct trace *trace)
+{
+	return trace->loader.kind != TRACE_LIBDSA &&
+	       atomic_load(&trace->unmeasured) != 0;
+}
+
 static int run_ending_alone(const struct run_ending *ending, struct profile *profile)
 {
 	return profile_text(&profile->status_why, "it went on without dsa: %.*s",
@@ -166,7 +172,7 @@ static int run_ending_why(const struct run_ending *ending, struct profile *profi
 	enum conductor_why why = ending->end->why;
 
 	if ((why == CONDUCTOR_BUDGET || why == CONDUCTOR_ENDED) &&
-	    atomic_load(&ending->trace->unmeasured) != 0 && !analyse_complete(profile))
+	    run_ending_is_alone(ending->trace) && !analyse_complete(profile))
 		return run_ending_alone(ending, profile);
 	if (*ending->end->text == '\0' && !analyse_complete(profile)) {
 		if (*ending->left != '\0')

@@ -105,6 +105,7 @@ static void what_left_a_program_alone_is_told_whatever_ended_it_later(void **sta
 
 	(void)state;
 	alone = "loading failed: ValueError: 37";
+	epoch = 60;
 	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
 	assert_string_equal(profile.status_why,
 			    "it went on without dsa: loading failed: ValueError: 37");
@@ -115,6 +116,11 @@ static void what_left_a_program_alone_is_told_whatever_ended_it_later(void **sta
 	profile_free(&profile);
 	ends(CONDUCTOR_DIED, "the program ended with status 1", 3, .1, &profile);
 	assert_string_equal(profile.status_why, "the program ended with status 1");
+	profile_free(&profile);
+	/* Torch's loader was refused, and libdsa's came. */
+	epoch = 0;
+	ends(CONDUCTOR_BUDGET, "", 1, 1.2, &profile);
+	assert_string_equal(profile.status_why, "8 s is too short: raise --budget");
 	profile_free(&profile);
 }
 
