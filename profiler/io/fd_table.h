@@ -31,9 +31,8 @@ struct fd_entry {
 	/* The stretch that was read in a row last; of a file just opened nothing, at 0. */
 	_Atomic uint64_t begin, end;
 	_Atomic uint64_t opened_ns; /* 0: or it was read since */
-	_Atomic uint64_t
-		saved_ns; /* of the emulated storage, for what follows in a row */
-	_Atomic uint64_t position; /* after the last call that moved it */
+	_Atomic uint64_t saved_ns;  /* for what follows in a row: emulated.h */
+	_Atomic uint64_t position;  /* after the last call that moved it */
 };
 
 /* What fd is; looks if it is not known in this batch. Sets *entry of data. */

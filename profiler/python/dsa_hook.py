@@ -248,7 +248,8 @@ class Hook:
         self.library.look_at(0)
         error = self.driver.error
         if error is not None:  # the program sees it, and may go on
-            self.give_up(Unmeasured("loading failed: " + last_line(error)))
+            self.give_up(error if is_own(error) else
+                         Unmeasured("loading failed: " + last_line(error)))
             self.loading.leave()
         else:
             self.end_epoch()

@@ -15,7 +15,6 @@ struct case_of {
 	int limit, next;
 	const char *why;
 	double copied; /* of windows, 0: without a device */
-	int loader;    /* enum profile_loader */
 };
 
 static double known(double rate)
@@ -43,7 +42,6 @@ static void fill(struct profile *profile, const struct case_of *of)
 	profile->rates[TRACE_PREP].value = known(of->prep);
 	profile->rates[TRACE_FETCH].value = known(of->fetch);
 	profile->workers = 2;
-	profile->loader_kind.id = of->loader;
 }
 
 static void the_slowest_stage_limits(void **state)
@@ -53,20 +51,20 @@ static void the_slowest_stage_limits(void **state)
 		{8000, 1500, 1300, 1600, 1320, .01, STAGE_FETCH, STAGE_PREP,
 		 "1300 samples/s now, 1500 if all data were in memory; fetch alone "
 		 "sustains 1320",
-		 0, LOADER_DSA},
+		 0},
 		/* Fetch alone does six times as much: it is not what limits. */
 		{9000, 1567, 1364, 1700, 9477, .05, STAGE_PREP, STAGE_FETCH,
 		 "1567 samples/s from memory with 2 workers, 9000 if batches were "
 		 "ready",
-		 0, LOADER_DSA},
+		 0},
 		/* Nothing is known of fetch alone, and its stall is seen. */
 		{4000, 2700, 1400, 0, 0, .01, STAGE_FETCH, STAGE_PREP,
-		 "1400 samples/s now, 2700 if all data were in memory", 0, LOADER_DSA},
+		 "1400 samples/s now, 2700 if all data were in memory", 0},
 		/* One stall alone. */
 		{4000, 3990, 1400, 9000, 1450, .01, STAGE_FETCH, STAGE_COMPUTE,
 		 "1400 samples/s now, 3990 if all data were in memory; fetch alone "
 		 "sustains 1450",
-		 0, LOADER_DSA},
+		 0},
 		/* Copies to a device. */
 		{.synthetic = 4000,
 		 .copied = 1500,
@@ -90,19 +88,9 @@ static void the_slowest_stage_limits(void **state)
 		 .next = STAGE_COMPUTE,
 		 .why = "1410 samples/s if batches were ready in memory, 4000 if they "
 			"were on the device"},
-		/* Storage sustains less than both, but most of a sample's time is prep's. */
-		{.synthetic = 4000,
-		 .cached = 1000,
-		 .real = 800,
-		 .half = .01,
-		 .loader = LOADER_TORCH,
-		 .limit = STAGE_PREP,
-		 .next = STAGE_FETCH,
-		 .why = "1000 samples/s from memory with 2 workers, 4000 if batches "
-			"were ready"},
 		/* None beyond its interval. */
 		{4000, 3900, 3800, 9000, 9000, .05, STAGE_COMPUTE, -1,
-		 "3800 samples/s now, 4000 if batches were ready", 0, LOADER_DSA},
+		 "3800 samples/s now, 4000 if batches were ready", 0},
 	};
 
 	(void)state;
@@ -116,6 +104,24 @@ static void the_slowest_stage_limits(void **state)
 		assert_string_equal(profile.limit_why, cases[i].why);
 		profile_free(&profile);
 	}
+}
+
+/* Storage sustains less than both, but most of a sample's time is prep's. */
+static void in_series_the_largest_stall_limits(void **state)
+{
+	static const struct case_of of = {
+		.synthetic = 4000, .cached = 1000, .real = 800, .half = .01};
+	struct profile profile;
+
+	(void)state;
+	fill(&profile, &of);
+	profile.loader_kind.id = LOADER_TORCH;
+	assert_int_equal(verdict_limit(&profile), 0);
+	assert_int_equal(profile.limit.id, STAGE_PREP);
+	assert_int_equal(profile.limit_next.id, STAGE_FETCH);
+	assert_string_equal(profile.limit_why, "1000 samples/s from memory with 2 "
+					       "workers, 4000 if batches were ready");
+	profile_free(&profile);
 }
 
 static void without_real_windows_nothing_is_said(void **state)
@@ -134,6 +140,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowest_stage_limits),
+		cmocka_unit_test(in_series_the_largest_stall_limits),
 		cmocka_unit_test(without_real_windows_nothing_is_said),
 	};
 
