@@ -2,6 +2,7 @@
  * The null op: a sample is the head of its encoded bytes, zeros behind. What it
  * costs is what delivering costs, and it is the template for a new op.
  */
+#include "loader/base/bytes/copy_past.h"
 #include "loader/prep/op.h"
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static int raw_run(void *state, const struct prep_sample *sample, void *out,
 
 	(void)err;
 	if (head > 0)
-		memcpy(out, sample->bytes, head);
+		copy_past(out, sample->bytes, head, head);
 	memset((unsigned char *)out + head, 0, raw->bytes - head);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* transfer.c - sets up a request, and takes what comes. */
 #include "loader/net/curl/transfer.h"
+#include "loader/base/bytes/copy_past.h"
 #include "loader/base/clock.h"
 #include "loader/net/curl/transfer_head.h"
 
@@ -56,7 +57,7 @@ static size_t transfer_body(char *data, size_t one, size_t size, void *context)
 		transfer->longer = true;
 		return 0;
 	}
-	memcpy(get->body + get->got, data, size);
+	copy_past(get->body + get->got, data, size, get->room);
 	get->got += size;
 	return size;
 }
