@@ -3,6 +3,7 @@
 batches as the folders they were made from, by every engine, from a bucket and a web server,
 too, and are measured as these are. Speaks TAP."""
 
+import ctypes
 import gzip
 import hashlib
 import io
@@ -11,6 +12,7 @@ import lzma
 import os
 import sys
 import tarfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
@@ -344,6 +346,41 @@ def test_records(tap, scratch, tree):
                done.stderr)
 
 
+def kept(file, size):
+    """Whether the kernel keeps all pages of a file."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+    pages = (ctypes.c_ubyte * (size // 4096))()
+    start = ctypes.c_void_p(libc.mmap(None, size, 1, 1, file.fileno(), 0))
+    libc.mincore(start, ctypes.c_size_t(size), pages)
+    libc.munmap(start, ctypes.c_size_t(size))
+    return all(page & 1 for page in pages)
+
+
+def test_ahead(tap, scratch):
+    """One batch of a large shard is asked for."""
+    import dsa
+
+    size = 64 << 20
+    with open(scratch.at("large.u16"), "wb") as file:
+        os.truncate(file.fileno(), size)
+        for settings in "", "storage_latency=1us", "cache=none":
+            os.environ["DSA_LOADER"], whole = settings, settings == ""
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with open(file.name, "rb") as again, \
+                    dsa.Loader(file.name, prep="tokens", batch=1) as loader:
+                next(iter(loader))
+                until = time.monotonic() + (20 if whole else .2)
+                while not kept(again, size) and time.monotonic() < until:
+                    time.sleep(.01)
+                tap.ok(kept(again, size) == whole,
+                       f"a shard is {'' if whole else 'not '}read ahead: {settings}")
+        del os.environ["DSA_LOADER"]
+    os.unlink(scratch.at("large.u16"))
+
+
 def test_large(tap, scratch):
     """Members that are passed over, and a shard that another takes the place of."""
     big = os.urandom(2 << 20)
@@ -432,6 +469,7 @@ def main():
         test_records(tap, scratch, epoch(scratch.at("images")))
         test_audio(tap, scratch)
         test_tokens(tap, scratch)
+        test_ahead(tap, scratch)
         test_large(tap, scratch)
         test_broken(tap, scratch)
         test_refused(tap, scratch)

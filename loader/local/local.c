@@ -1,12 +1,15 @@
 /* local.c - batches of a pipeline of the program's own, which a session may drive. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/trace.h"
 #include "loader/batch_source.h"
 #include "loader/cache.h"
 #include "loader/components.h"
 #include "loader/driver.h"
+#include "loader/fetch.h"
 #include "loader/gpu.h"
 #include "loader/local/local_state.h"
+#include "loader/local/shards_ahead.h"
 #include "loader/options.h"
 #include "loader/pipeline.h"
 #include "loader/plan.h"
@@ -131,11 +134,27 @@ static int local_open_pipeline(struct local *local, struct error *err)
 	return 0;
 }
 
+/* Not of a program that dsa drives: its windows read cold what they are to read cold. */
+static void local_read_ahead(struct local *local)
+{
+	const struct options *options = local->config.options;
+	const struct trace *trace = local->config.trace;
+	struct fetch_facts facts = fetch_facts(pipeline_fetch(local->pipeline));
+	uint64_t wanted = source_count(local->parts.source) / options->world;
+
+	if ((trace != NULL && !trace->observe) || local->parts.throttle != NULL ||
+	    facts.direct || facts.memory || !cache_kernel(local->parts.cache))
+		return;
+	if (shards_ahead_pays(local->parts.source, wanted, shards_ahead_room("")))
+		local->ahead = shards_ahead_start(local->parts.source);
+}
+
 static void local_close(struct batch_source *delivery)
 {
 	struct local *local = (struct local *)delivery;
 
 	windows_close(local->windows);
+	shards_ahead_stop(local->ahead);
 	pipeline_close(local->pipeline);
 	plan_free(local->plan);
 	ring_leave(local->reader);
@@ -367,8 +386,10 @@ struct batch_source *local_open(const struct batch_source_config *config,
 		result = local_open_plan(local, err);
 	if (result == 0)
 		result = local_open_pipeline(local, err);
-	if (result == 0)
-		return &local->base;
-	local_close(&local->base);
-	return NULL;
+	if (result < 0) {
+		local_close(&local->base);
+		return NULL;
+	}
+	local_read_ahead(local);
+	return &local->base;
 }

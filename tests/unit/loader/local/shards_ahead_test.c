@@ -1,0 +1,158 @@
+/* shards_ahead_test.c - when shards are read ahead, and that all of them are. */
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/local/shards_ahead.h"
+#include "loader/source.h"
+#include "tests/lib/scratch.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TOKENS = 1 << 10, SHARD = 6 << 20, PAGE = 4096 };
+
+#define KIB (UINT64_C(1) << 10)
+#define GIB (UINT64_C(1) << 30)
+
+static struct source *open_source(const char *dataset, const char *prep)
+{
+	const struct source_config config = {
+		.threads = 1, .index_dir = "", .prep = prep, .length = TOKENS};
+	struct error err = {0};
+	struct source *source = source_open(dataset, &config, &err);
+
+	if (source == NULL)
+		fail_msg("%s", err.message);
+	return source;
+}
+
+/* Two files of windows of 2 KiB, to which 1 KiB beside each is added. */
+static struct source *open_shards(void)
+{
+	scratch_file("t/a.bin", SHARD);
+	scratch_file("t/b.bin", SHARD);
+	return open_source("t", "tokens");
+}
+
+static void it_pays_where_small_samples_fit_into_memory(void **state)
+{
+	struct source *source = open_shards();
+	uint32_t count = source_count(source);
+	uint64_t bytes = source_facts(source)->bytes + KIB * count;
+
+	(void)state;
+	assert_int_equal(count, 2 * ((SHARD / 2 - 1) / TOKENS));
+	assert_true(shards_ahead_pays(source, count, 2 * bytes));
+	assert_false(shards_ahead_pays(source, count, 2 * bytes - 1));
+	assert_true(shards_ahead_pays(source, bytes / (256 * KIB), GIB));
+	assert_false(shards_ahead_pays(source, bytes / (256 * KIB) - 1, GIB));
+	assert_false(shards_ahead_pays(source, count, 0));
+	source_close(source);
+}
+
+static void whole_files_are_no_shards(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	scratch_file("i/a/1.jpg", 100);
+	source = open_source("i", "image");
+	assert_false(shards_ahead_pays(source, 1, GIB));
+	source_close(source);
+	source = open_source("synthetic:10", "image");
+	assert_false(shards_ahead_pays(source, 10, GIB));
+	source_close(source);
+}
+
+static void the_tightest_limit_is_the_room(void **state)
+{
+	(void)state;
+	assert_true(shards_ahead_room(scratch_path()) == 0);
+	scratch_text("proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 4096 kB\n");
+	assert_true(shards_ahead_room(scratch_path()) == 4096 * KIB);
+	scratch_text("proc/self/cgroup", "0::/\n");
+	scratch_text("proc/self/mountinfo",
+		     "30 20 0:26 / /cg rw,nosuid - cgroup2 cgroup2 rw\n");
+	scratch_text("cg/memory.max", "2097152\n");
+	scratch_text("cg/memory.current", "1048576\n");
+	assert_true(shards_ahead_room(scratch_path()) == 1024 * KIB);
+}
+
+/* Pages of a file that the kernel keeps. */
+static unsigned kept_pages(const char *path)
+{
+	static unsigned char is_kept[SHARD / PAGE];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *all = mmap(NULL, SHARD, PROT_READ, MAP_SHARED, fd, 0);
+	unsigned kept = 0;
+
+	assert_true(all != MAP_FAILED);
+	assert_int_equal(mincore(all, SHARD, is_kept), 0);
+	munmap(all, SHARD);
+	close(fd);
+	for (unsigned i = 0; i < SHARD / PAGE; i++)
+		kept += is_kept[i] & 1;
+	return kept;
+}
+
+static void forget(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(fsync(fd), 0);
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+	close(fd);
+}
+
+/* On a file system that is memory all of it is there from the beginning. */
+static void all_of_every_shard_gets_into_the_page_cache(void **state)
+{
+	struct source *source = open_shards();
+	struct shards_ahead *ahead;
+
+	(void)state;
+	forget("t/a.bin");
+	forget("t/b.bin");
+	ahead = shards_ahead_start(source);
+	assert_non_null(ahead);
+	for (int i = 0; i < 2000 && kept_pages("t/b.bin") < SHARD / PAGE; i++)
+		clock_sleep_until(clock_now() + 10000000);
+	assert_int_equal(kept_pages("t/a.bin"), SHARD / PAGE);
+	assert_int_equal(kept_pages("t/b.bin"), SHARD / PAGE);
+	shards_ahead_stop(ahead);
+	source_close(source);
+}
+
+static void shards_that_are_gone_or_shorter_are_no_concern(void **state)
+{
+	struct source *source = open_shards();
+
+	(void)state;
+	assert_int_equal(unlink("t/a.bin"), 0);
+	assert_int_equal(truncate("t/b.bin", 1), 0);
+	shards_ahead_stop(shards_ahead_start(source));
+	shards_ahead_stop(NULL);
+	source_close(source);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(it_pays_where_small_samples_fit_into_memory),
+		IN_SCRATCH(whole_files_are_no_shards),
+		IN_SCRATCH(the_tightest_limit_is_the_room),
+		IN_SCRATCH(all_of_every_shard_gets_into_the_page_cache),
+		IN_SCRATCH(shards_that_are_gone_or_shorter_are_no_concern),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("shards_ahead", tests, NULL, NULL);
+}
