@@ -305,6 +305,23 @@ def test_order(tap, scratch):
     tap.ok(epoch(scratch.at("records"), shuffle="blocks") == blocks, "and records")
 
 
+def test_bound(tap, scratch):
+    """Of requests for neighbours, of which a cache on disk has some."""
+    with S3Server(scratch, scratch.at("ustar-cls")) as server:
+        os.environ["AWS_ENDPOINT_URL_S3"] = server.url
+        epoch("s3://bucket/", cache="minio", cache_dir=scratch.at("half"), cache_size="50%",
+              shuffle="global")
+        before, most = len(members_of(server)), 7
+        done = scratch.run(DSA, "run", "-q", "-o", "bound", "--budget", "2s", "--max-requests", most,
+                           "--shuffle", "blocks", "--cache-dir", "half", "--cache", "100%",
+                           "--cache-policy", "minio", "--", TRAIN, "--dataset", "s3://bucket/",
+                           "--batch", 4, "--size", 32, "--emulate-gpu", 400,
+                           variables={"AWS_ENDPOINT_URL_S3": server.url})
+        asked = len(members_of(server)) - before
+        tap.ok(0 < asked <= most, "a request for each of them is within --max-requests", asked,
+               done.stderr)
+
+
 def test_records(tap, scratch, tree):
     """TFRecord files as shards.t has tar archives: in a bucket and on a web server."""
     folder = scratch.folder("bucket-records")
@@ -466,6 +483,7 @@ def main():
         test_measured(tap, scratch)
         test_bucket(tap, scratch, epoch(scratch.at("images")))
         test_order(tap, scratch)
+        test_bound(tap, scratch)
         test_records(tap, scratch, epoch(scratch.at("images")))
         test_audio(tap, scratch)
         test_tokens(tap, scratch)

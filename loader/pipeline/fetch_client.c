@@ -61,6 +61,13 @@ static bool fetch_client_may_ask(const struct pipeline *p)
 	return false;
 }
 
+uint64_t fetch_client_left(const struct pipeline *p)
+{
+	uint64_t most = fetch_client_most(p);
+
+	return most > p->gets ? most - p->gets : 0;
+}
+
 void pipeline_unbind(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);

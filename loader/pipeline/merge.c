@@ -433,16 +433,23 @@ static void merge_claim(struct pipeline *p, const struct merge_group *group)
 	p->in_flight += group->count - 1;
 }
 
-/* The job reads those of the list that go with its sample, if they are so many. */
+/* The job reads those of the list that go with its sample, if they are so many. Near the end
+ * of what the session allows it reads that one alone: a cache on disk may have any of them,
+ * and what lies between is asked for apart. */
 static bool merge_begin(struct pipeline *p, uint64_t pass, uint32_t least,
 			struct fetch_job *job)
 {
 	struct merge_group **run = &p->merge->runs[job->sample / p->merge->blocks.run];
 	uint32_t count;
 	const struct merge_member *members = merge_cut(p, job->sample, &count);
-	struct merge_group *group =
-		count >= least ? merge_group_new(members, count, pass) : NULL;
+	struct merge_group *group;
 
+	if (cache_disk(p->parts.cache) != NULL && count > fetch_client_left(p)) {
+		while (members->sample != job->sample)
+			members++;
+		count = 1;
+	}
+	group = count >= least ? merge_group_new(members, count, pass) : NULL;
 	if (group == NULL)
 		return false;
 	group->next = *run;
