@@ -28,7 +28,8 @@ struct throttle;
  * that were sent again are apart.
  */
 struct fetch_calls {
-	uint32_t opens; /* openat(); GETs that were wanted */
+	uint32_t opens; /* openat(), but of shards, which may be open already; GETs that
+			 * were wanted */
 	uint32_t reads; /* short, empty and failed ones too, interrupted ones not; GETs
 			 * that brought the object */
 	uint64_t bytes; /* that the reads brought, gaps between samples too; of the

@@ -4,6 +4,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/limits.h"
 #include "loader/fetch.h"
+#include "loader/fetch/reader_files.h"
 #include "loader/fetch/reader_parts.h"
 #include "loader/source.h"
 
@@ -249,11 +250,14 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 		      const struct reader_parts *parts, struct blob **blob,
 		      struct fetch_calls *calls)
 {
-	int fd = openat(place->dir, place->path, flags_of[reader->mode]);
+	int kept = reader_files_get(reader->files, place), fd = kept;
 	off_t from, length;
 	int rc;
 
-	calls->opens++;
+	if (kept < 0) {
+		fd = openat(place->dir, place->path, flags_of[reader->mode]);
+		calls->opens += !place->part;
+	}
 	if (fd < 0)
 		return -errno;
 	if (parts != NULL)
@@ -265,7 +269,8 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 	reader_pages(place, &from, &length);
 	if (rc == 0 && reader->mode == READER_DROP)
 		posix_fadvise(fd, from, length, POSIX_FADV_DONTNEED);
-	close(fd);
+	if (kept < 0)
+		close(fd);
 	return rc;
 }
 
@@ -333,6 +338,7 @@ int reader_read(const struct reader *reader, struct fetch_job *job, struct blob 
 	/* This file lies elsewhere than the one that reader_look_around() found. */
 	drop.mode = READER_DROP;
 	drop.align = 1;
+	drop.files = NULL;
 	return read_place(&drop, &place, NULL, blob, &job->calls);
 }
 
@@ -399,16 +405,21 @@ static void reader_look_around(struct reader *reader, bool direct)
 	}
 }
 
+void reader_fini(struct reader *reader)
+{
+	reader_files_free(reader->files);
+	blob_pool_free(reader->pool);
+}
+
 int reader_init(struct reader *reader, const struct source *source, bool direct,
 		struct reader_total *total)
 {
 	*reader = (struct reader){.source = source, .total = total, .align = 1};
 	reader_look_around(reader, direct);
 	reader->pool = blob_pool_new(reader->align, IDLE);
-	return reader->pool != NULL ? 0 : -ENOMEM;
-}
-
-void reader_fini(struct reader *reader)
-{
-	blob_pool_free(reader->pool);
+	reader->files = reader_files_new(flags_of[reader->mode]);
+	if (reader->pool != NULL && reader->files != NULL)
+		return 0;
+	reader_fini(reader);
+	return -ENOMEM;
 }

@@ -19,6 +19,7 @@
 
 struct blob;
 struct fetch_job;
+struct reader_files;
 struct reader_parts;
 struct source;
 struct source_place;
@@ -40,7 +41,8 @@ struct reader {
 	struct reader_total *total;
 	enum reader_mode mode;
 	size_t align; /* of memory, offset and length for READER_DIRECT; else 1 */
-	struct blob_pool *pool; /* where blobs come from */
+	struct blob_pool *pool;     /* where blobs come from */
+	struct reader_files *files; /* shards that stay open; NULL: none */
 	bool memory; /* samples, or the file system they are on, are memory */
 };
 

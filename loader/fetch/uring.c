@@ -4,10 +4,11 @@
  * Each sample is one chain, submitted whole:
  *
  *	openat (into the slot's fixed file) -> read -> [fadvise] -> close
+ *	a shard that stays open:	       read -> [fadvise]
  *
  * A failed open cuts the chain and completes alone. Otherwise the read completes with
- * what it got, which may be short, and the close completes last and frees the fixed
- * file. Of samples that lie together each IOV_MAX parts are a read, one linked to the
+ * what it got, which may be short, and what ends the chain completes last; a close frees
+ * the fixed file. Of samples that lie together each IOV_MAX parts are a read, one linked to the
  * other. Whatever is not exactly as the source says is read again by reader_read(),
  * which knows about grown and shrunk files, refused flags and the right errno.
  */
@@ -16,6 +17,7 @@
 #include "loader/base/error.h"
 #include "loader/base/thread_pool.h"
 #include "loader/fetch/engine.h"
+#include "loader/fetch/reader_files.h"
 #include "loader/fetch/uring_ring.h"
 #include "loader/source.h"
 
@@ -34,8 +36,9 @@ enum {
 	/* The low bits of a completion's user_data, below the slot and its turn. */
 	OPEN = 0,
 	READ,
+	LAST_READ, /* ends the chain */
 	DROP,
-	CLOSE,
+	LAST, /* another one that does */
 	EVENT,
 	OP_BITS = 3,
 	SLOT_BITS = 8,
@@ -76,62 +79,113 @@ static void uring_mark(const struct loop *loop, const struct slot *slot,
 	sqe->flags |= (uint8_t)flags;
 }
 
+/* What a slot's reads are of. */
+struct uring_file {
+	int file; /* a descriptor, or the slot's fixed file: */
+	unsigned flags;
+};
+
+static void uring_mark_read(const struct loop *loop, const struct slot *slot,
+			    struct io_uring_sqe *sqe, struct uring_file of, bool last)
+{
+	if (last)
+		uring_mark(loop, slot, sqe, LAST_READ, of.flags);
+	else
+		uring_mark(loop, slot, sqe, READ, of.flags | IOSQE_IO_HARDLINK);
+}
+
 /* Their vecs may be more than a call takes. */
-static void submit_parts(struct loop *loop, const struct slot *slot)
+static void submit_parts(struct loop *loop, const struct slot *slot,
+			 struct uring_file of, bool last)
 {
 	const struct reader_parts *parts = slot->place.parts;
 	uint64_t from = parts->from;
-	unsigned index = (unsigned)(slot - loop->slot), vecs;
+	unsigned vecs;
 
 	for (unsigned at = 0; at < parts->vecs; at += vecs) {
 		struct io_uring_sqe *sqe = io_uring_get_sqe(&loop->ring);
 		size_t bytes = 0;
 
 		vecs = reader_parts_chunk(parts, at, &bytes);
-		io_uring_prep_readv(sqe, (int)index, parts->vec + at, vecs, from);
-		uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+		io_uring_prep_readv(sqe, of.file, parts->vec + at, vecs, from);
+		uring_mark_read(loop, slot, sqe, of, last && at + vecs == parts->vecs);
 		from += bytes;
 	}
+}
+
+static struct uring_file submit_open(struct loop *loop, struct slot *slot,
+				     const struct source_place *place)
+{
+	const struct reader *reader = &loop->fetch->reader;
+	struct uring_file of = {reader_files_get(reader->files, place), 0};
+	struct io_uring_sqe *sqe;
+
+	if (of.file >= 0)
+		return of;
+	of.file = (int)(slot - loop->slot);
+	of.flags = IOSQE_FIXED_FILE;
+	sqe = io_uring_get_sqe(&loop->ring);
+	io_uring_prep_openat_direct(sqe, place->dir, place->path,
+				    reader_ring_flags(reader), 0, (unsigned)of.file);
+	uring_mark(loop, slot, sqe, OPEN, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+	slot->place.job.calls.opens += !place->part;
+	return of;
+}
+
+static void submit_read(struct loop *loop, const struct slot *slot,
+			struct uring_file of, bool last)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&loop->ring);
+
+	io_uring_prep_read(sqe, of.file, slot->blob->data, (unsigned)slot->blob->size,
+			   (uint64_t)slot->span.from);
+	uring_mark_read(loop, slot, sqe, of, last);
+}
+
+static void submit_drop(struct loop *loop, const struct slot *slot,
+			const struct source_place *place, struct uring_file of,
+			bool last)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&loop->ring);
+	off_t from, length;
+
+	reader_pages(place, &from, &length);
+	io_uring_prep_fadvise(sqe, of.file, (uint64_t)from, length,
+			      POSIX_FADV_DONTNEED);
+	if (last)
+		uring_mark(loop, slot, sqe, LAST, of.flags);
+	else
+		uring_mark(loop, slot, sqe, DROP,
+			   of.flags | IOSQE_IO_HARDLINK | IOSQE_CQE_SKIP_SUCCESS);
+}
+
+static void submit_close(struct loop *loop, const struct slot *slot,
+			 struct uring_file of)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&loop->ring);
+
+	io_uring_prep_close_direct(sqe, (unsigned)of.file);
+	uring_mark(loop, slot, sqe, LAST, 0);
 }
 
 static void submit_chain(struct loop *loop, struct slot *slot,
 			 const struct source_place *place)
 {
-	int flags = reader_ring_flags(&loop->fetch->reader);
-	unsigned index = (unsigned)(slot - loop->slot);
-	struct io_uring_sqe *sqe;
-	off_t from, length;
+	bool drops = loop->fetch->reader.mode == READER_DROP, closes;
+	struct uring_file of;
 
 	if (io_uring_sq_space_left(&loop->ring) < CHAIN)
 		io_uring_submit(&loop->ring);
-	sqe = io_uring_get_sqe(&loop->ring);
-	io_uring_prep_openat_direct(sqe, place->dir, place->path, flags, 0, index);
-	uring_mark(loop, slot, sqe, OPEN, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
-
-	if (slot->place.parts != NULL) {
-		submit_parts(loop, slot);
-	} else {
-		sqe = io_uring_get_sqe(&loop->ring);
-		io_uring_prep_read(sqe, (int)index, slot->blob->data,
-				   (unsigned)slot->blob->size,
-				   (uint64_t)slot->span.from);
-		uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
-	}
-
-	if (loop->fetch->reader.mode == READER_DROP) {
-		reader_pages(place, &from, &length);
-		sqe = io_uring_get_sqe(&loop->ring);
-		io_uring_prep_fadvise(sqe, (int)index, (uint64_t)from, length,
-				      POSIX_FADV_DONTNEED);
-		uring_mark(loop, slot, sqe, DROP,
-			   IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK |
-				   IOSQE_CQE_SKIP_SUCCESS);
-	}
-
-	sqe = io_uring_get_sqe(&loop->ring);
-	io_uring_prep_close_direct(sqe, index);
-	uring_mark(loop, slot, sqe, CLOSE, 0);
-	slot->place.job.calls.opens++;
+	of = submit_open(loop, slot, place);
+	closes = (of.flags & IOSQE_FIXED_FILE) != 0;
+	if (slot->place.parts != NULL)
+		submit_parts(loop, slot, of, !drops && !closes);
+	else
+		submit_read(loop, slot, of, !drops && !closes);
+	if (drops)
+		submit_drop(loop, slot, place, of, !closes);
+	if (closes)
+		submit_close(loop, slot, of);
 	slot->got = 0;
 }
 
@@ -284,16 +338,16 @@ static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 	}
 	if (slot->turn != (uint32_t)(cqe->user_data >> (OP_BITS + SLOT_BITS)))
 		return;
-	if (op == READ) {
+	if (op == READ || op == LAST_READ) {
 		if (slot->got >= 0)
 			slot->got = cqe->res < 0 ? cqe->res : slot->got + cqe->res;
 		slot->place.job.calls.reads++;
 		slot->place.job.calls.bytes += cqe->res > 0 ? (unsigned)cqe->res : 0;
-	} else if (op == OPEN || op == CLOSE) {
-		if (op == OPEN)
-			slot->got = cqe->res;
-		finish_read(loop, slot);
 	}
+	if (op == OPEN)
+		slot->got = cqe->res;
+	if (op == OPEN || op == LAST_READ || op == LAST)
+		finish_read(loop, slot);
 }
 
 static void uring_reap(struct loop *loop)

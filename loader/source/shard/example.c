@@ -173,7 +173,10 @@ static int example_entry(const struct example_bytes *bytes, struct example_span 
 	struct example_field field;
 	int result;
 
-	*feature = (struct example_feature){.kind = EXAMPLE_NONE};
+	feature->kind = EXAMPLE_NONE; /* without zeros in all of the name */
+	feature->name[0] = '\0';
+	feature->at = feature->size = 0;
+	feature->number = 0;
 	while ((result = example_field(bytes, &span, &field)) > 0) {
 		if (field.tag == TAG(1, LENGTH))
 			result = example_name(bytes, field.span, feature);

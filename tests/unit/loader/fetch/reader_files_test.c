@@ -1,0 +1,148 @@
+/* reader_files_test.c - which files stay open, and how many. */
+#include "loader/base/thread_pool.h"
+#include "loader/fetch/reader_files.h"
+#include "loader/source.h"
+#include "tests/lib/scratch.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SHARDS = 10, THREADS = 4 };
+
+static struct source_place part_of(int dir, const char *path)
+{
+	return (struct source_place){.dir = dir, .path = path, .part = true};
+}
+
+static void a_shard_is_opened_once(void **state)
+{
+	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
+	struct source_place a = part_of(AT_FDCWD, "a"), b = part_of(AT_FDCWD, "b");
+	struct stat status;
+	int fd, folder;
+
+	(void)state;
+	scratch_file("a", 1);
+	scratch_file("f/a", 2);
+	folder = open("f", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = reader_files_get(files, &a);
+	assert_true(fd >= 0);
+	assert_int_equal(unlink("a"), 0);
+	assert_int_equal(reader_files_get(files, &a), fd);
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(status.st_size, 1);
+	a.dir = folder; /* another file */
+	assert_int_equal(fstat(reader_files_get(files, &a), &status), 0);
+	assert_int_equal(status.st_size, 2);
+	assert_int_equal(reader_files_get(files, &b), -1);
+	scratch_file("b", 3); /* it is there by now */
+	assert_int_equal(fstat(reader_files_get(files, &b), &status), 0);
+	assert_int_equal(status.st_size, 3);
+	reader_files_free(files);
+	assert_int_equal(fstat(fd, &status), -1);
+	close(folder);
+}
+
+static void whole_files_do_not_stay_open(void **state)
+{
+	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
+	struct source_place whole = {.dir = AT_FDCWD, .path = "a"};
+	struct source_place a = part_of(AT_FDCWD, "a");
+
+	(void)state;
+	scratch_file("a", 1);
+	assert_int_equal(reader_files_get(files, &whole), -1);
+	assert_int_equal(reader_files_get(NULL, &a), -1);
+	reader_files_free(files);
+	reader_files_free(NULL);
+}
+
+static void a_quarter_of_the_descriptors_is_the_most(void **state)
+{
+	struct rlimit limit, low;
+	struct reader_files *files;
+	unsigned open_now = 0;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = 32;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	files = reader_files_new(O_RDONLY | O_CLOEXEC);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (int i = 0; i < SHARDS; i++) {
+		char path[16];
+		struct source_place place = part_of(AT_FDCWD, path);
+
+		snprintf(path, sizeof(path), "s%d", i);
+		scratch_file(path, 1);
+		open_now += reader_files_get(files, &place) >= 0;
+	}
+	assert_int_equal(open_now, 32 / 4);
+	reader_files_free(files);
+}
+
+struct opened {
+	struct reader_files *files;
+	_Atomic int fds[SHARDS];
+	atomic_uint others;
+};
+
+static void open_all(void *context)
+{
+	struct opened *opened = context;
+
+	for (int i = 0; i < SHARDS; i++) {
+		char path[16];
+		struct source_place place = part_of(AT_FDCWD, path);
+		int fd, first = -1;
+
+		snprintf(path, sizeof(path), "s%d", i);
+		fd = reader_files_get(opened->files, &place);
+		if (!atomic_compare_exchange_strong(&opened->fds[i], &first, fd))
+			opened->others += fd != first;
+	}
+}
+
+static void threads_get_the_same_ones(void **state)
+{
+	struct opened opened = {.files = reader_files_new(O_RDONLY | O_CLOEXEC)};
+
+	(void)state;
+	for (int i = 0; i < SHARDS; i++) {
+		char path[16];
+
+		snprintf(path, sizeof(path), "s%d", i);
+		scratch_file(path, 1);
+		opened.fds[i] = -1;
+	}
+	thread_pool_run(THREADS, open_all, &opened);
+	assert_int_equal(opened.others, 0);
+	for (int i = 0; i < SHARDS; i++)
+		assert_true(opened.fds[i] >= 0);
+	reader_files_free(opened.files);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(a_shard_is_opened_once),
+		IN_SCRATCH(whole_files_do_not_stay_open),
+		IN_SCRATCH(a_quarter_of_the_descriptors_is_the_most),
+		IN_SCRATCH(threads_get_the_same_ones),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("reader_files", tests, NULL, NULL);
+}
