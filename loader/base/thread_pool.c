@@ -45,6 +45,14 @@ int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument
 	return code;
 }
 
+void thread_batch(void)
+{
+	const struct sched_param none = {0};
+
+	if (sched_getscheduler(0) == SCHED_OTHER)
+		sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 void thread_lock_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attributes;

@@ -8,6 +8,14 @@
 int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
 
 /*
+ * For a thread that computes for long: when it wakes it no longer takes the core of whoever
+ * runs there (SCHED_BATCH). One of the program's that has just released a batch, and woken
+ * who fills its place, would else wait until that is done. A thread with another policy
+ * keeps it.
+ */
+void thread_batch(void);
+
+/*
  * A mutex that is held for less than it takes to sleep and to be woken, and is wanted by
  * several threads for each sample: who finds it taken looks again for a moment.
  */

@@ -126,6 +126,7 @@ static void *prep_pool_worker_main(void *context)
 	struct pipeline *p = worker->pipeline;
 
 	pthread_setname_np(pthread_self(), "dsa-prep");
+	thread_batch();
 	prctl(PR_SET_TIMERSLACK, 1); /* --prep-delay is to be kept to the microsecond */
 	trace_thread(p->parts.process, TRACE_STAGE_PREP);
 	worker->prep = prep_worker_new(p->parts.prep);

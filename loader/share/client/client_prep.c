@@ -90,6 +90,7 @@ static void *client_prep_worker_main(void *context)
 	struct client_prep *stage = worker->stage;
 
 	pthread_setname_np(pthread_self(), "dsa-client-prep");
+	thread_batch();
 	trace_thread(stage->config.process, TRACE_STAGE_PREP);
 	pthread_mutex_lock(&stage->lock);
 	while (!stage->closing) {

@@ -1,0 +1,81 @@
+/* thread_pool_test.c - what threads are started with, and how they are scheduled. */
+#include "loader/base/thread_pool.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void *batch_policy(void *policy)
+{
+	thread_batch();
+	*(int *)policy = sched_getscheduler(0);
+	return NULL;
+}
+
+static void a_thread_alone_becomes_a_batch_thread(void **state)
+{
+	pthread_t thread;
+	int policy = -1, before = sched_getscheduler(0);
+
+	(void)state;
+	assert_int_equal(thread_start(&thread, batch_policy, &policy), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(policy, before == SCHED_OTHER ? SCHED_BATCH : before);
+	assert_int_equal(sched_getscheduler(0), before);
+}
+
+static void *idle_policy(void *policy)
+{
+	const struct sched_param none = {0};
+
+	assert_int_equal(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+	return batch_policy(policy);
+}
+
+static void another_policy_is_kept(void **state)
+{
+	pthread_t thread;
+	int policy = -1;
+
+	(void)state;
+	assert_int_equal(thread_start(&thread, idle_policy, &policy), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(policy, SCHED_IDLE);
+}
+
+static void *blocked_signals(void *context)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, context);
+	return NULL;
+}
+
+static void a_thread_takes_no_signals(void **state)
+{
+	pthread_t thread;
+	sigset_t there, here;
+
+	(void)state;
+	assert_int_equal(thread_start(&thread, blocked_signals, &there), 0);
+	pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, NULL, &here);
+	assert_true(sigismember(&there, SIGTERM) == 1);
+	assert_true(sigismember(&here, SIGTERM) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_thread_alone_becomes_a_batch_thread),
+		cmocka_unit_test(another_policy_is_kept),
+		cmocka_unit_test(a_thread_takes_no_signals),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("thread_pool", tests, NULL, NULL);
+}
