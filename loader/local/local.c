@@ -9,7 +9,7 @@
 #include "loader/fetch.h"
 #include "loader/gpu.h"
 #include "loader/local/local_state.h"
-#include "loader/local/shards_ahead.h"
+#include "loader/local/warm_up.h"
 #include "loader/options.h"
 #include "loader/pipeline.h"
 #include "loader/plan.h"
@@ -135,7 +135,7 @@ static int local_open_pipeline(struct local *local, struct error *err)
 }
 
 /* Not of a program that dsa drives: its windows read cold what they are to read cold. */
-static void local_read_ahead(struct local *local)
+static void local_warm_up(struct local *local)
 {
 	const struct options *options = local->config.options;
 	const struct trace *trace = local->config.trace;
@@ -145,8 +145,8 @@ static void local_read_ahead(struct local *local)
 	if ((trace != NULL && !trace->observe) || local->parts.throttle != NULL ||
 	    facts.direct || facts.memory || !cache_kernel(local->parts.cache))
 		return;
-	if (shards_ahead_pays(local->parts.source, wanted, shards_ahead_room("")))
-		local->ahead = shards_ahead_start(local->parts.source);
+	if (warm_up_pays(local->parts.source, wanted, warm_up_room("")))
+		local->warm_up = warm_up_start(local->parts.source);
 }
 
 static void local_close(struct batch_source *delivery)
@@ -154,7 +154,7 @@ static void local_close(struct batch_source *delivery)
 	struct local *local = (struct local *)delivery;
 
 	windows_close(local->windows);
-	shards_ahead_stop(local->ahead);
+	warm_up_stop(local->warm_up);
 	pipeline_close(local->pipeline);
 	plan_free(local->plan);
 	ring_leave(local->reader);
@@ -390,6 +390,6 @@ struct batch_source *local_open(const struct batch_source_config *config,
 		local_close(&local->base);
 		return NULL;
 	}
-	local_read_ahead(local);
+	local_warm_up(local);
 	return &local->base;
 }

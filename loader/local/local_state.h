@@ -23,9 +23,9 @@ struct local {
 	struct ring_reader *reader;
 	struct plan *plan;
 	struct pipeline *pipeline;
-	struct shards_ahead *ahead; /* NULL: nothing is read ahead */
-	struct windows *windows;    /* NULL: not ours to drive, or not asked yet */
-	bool asked;                 /* for a batch */
+	struct warm_up *warm_up; /* NULL: no shards are read */
+	struct windows *windows; /* NULL: not ours to drive, or not asked yet */
+	bool asked;              /* for a batch */
 	_Atomic bool stopped;
 	_Atomic uint32_t lossy_epochs; /* dsa_stats.lossy_epochs */
 };

@@ -1,7 +1,7 @@
-/* shards_ahead_test.c - when shards are read ahead, and that all of them are. */
+/* warm_up_test.c - when shards are read beforehand, and that all of them are. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/local/shards_ahead.h"
+#include "loader/local/warm_up.h"
 #include "loader/source.h"
 #include "tests/lib/scratch.h"
 
@@ -49,11 +49,11 @@ static void it_pays_where_small_samples_fit_into_memory(void **state)
 
 	(void)state;
 	assert_int_equal(count, 2 * ((SHARD / 2 - 1) / TOKENS));
-	assert_true(shards_ahead_pays(source, count, 2 * bytes));
-	assert_false(shards_ahead_pays(source, count, 2 * bytes - 1));
-	assert_true(shards_ahead_pays(source, bytes / (256 * KIB), GIB));
-	assert_false(shards_ahead_pays(source, bytes / (256 * KIB) - 1, GIB));
-	assert_false(shards_ahead_pays(source, count, 0));
+	assert_true(warm_up_pays(source, count, 2 * bytes));
+	assert_false(warm_up_pays(source, count, 2 * bytes - 1));
+	assert_true(warm_up_pays(source, bytes / (256 * KIB), GIB));
+	assert_false(warm_up_pays(source, bytes / (256 * KIB) - 1, GIB));
+	assert_false(warm_up_pays(source, count, 0));
 	source_close(source);
 }
 
@@ -64,25 +64,25 @@ static void whole_files_are_no_shards(void **state)
 	(void)state;
 	scratch_file("i/a/1.jpg", 100);
 	source = open_source("i", "image");
-	assert_false(shards_ahead_pays(source, 1, GIB));
+	assert_false(warm_up_pays(source, 1, GIB));
 	source_close(source);
 	source = open_source("synthetic:10", "image");
-	assert_false(shards_ahead_pays(source, 10, GIB));
+	assert_false(warm_up_pays(source, 10, GIB));
 	source_close(source);
 }
 
 static void the_tightest_limit_is_the_room(void **state)
 {
 	(void)state;
-	assert_true(shards_ahead_room(scratch_path()) == 0);
+	assert_true(warm_up_room(scratch_path()) == 0);
 	scratch_text("proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 4096 kB\n");
-	assert_true(shards_ahead_room(scratch_path()) == 4096 * KIB);
+	assert_true(warm_up_room(scratch_path()) == 4096 * KIB);
 	scratch_text("proc/self/cgroup", "0::/\n");
 	scratch_text("proc/self/mountinfo",
 		     "30 20 0:26 / /cg rw,nosuid - cgroup2 cgroup2 rw\n");
 	scratch_text("cg/memory.max", "2097152\n");
 	scratch_text("cg/memory.current", "1048576\n");
-	assert_true(shards_ahead_room(scratch_path()) == 1024 * KIB);
+	assert_true(warm_up_room(scratch_path()) == 1024 * KIB);
 }
 
 /* Pages of a file that the kernel keeps. */
@@ -115,18 +115,18 @@ static void forget(const char *path)
 static void all_of_every_shard_gets_into_the_page_cache(void **state)
 {
 	struct source *source = open_shards();
-	struct shards_ahead *ahead;
+	struct warm_up *warm;
 
 	(void)state;
 	forget("t/a.bin");
 	forget("t/b.bin");
-	ahead = shards_ahead_start(source);
-	assert_non_null(ahead);
+	warm = warm_up_start(source);
+	assert_non_null(warm);
 	for (int i = 0; i < 2000 && kept_pages("t/b.bin") < SHARD / PAGE; i++)
 		clock_sleep_until(clock_now() + 10000000);
 	assert_int_equal(kept_pages("t/a.bin"), SHARD / PAGE);
 	assert_int_equal(kept_pages("t/b.bin"), SHARD / PAGE);
-	shards_ahead_stop(ahead);
+	warm_up_stop(warm);
 	source_close(source);
 }
 
@@ -137,8 +137,8 @@ static void shards_that_are_gone_or_shorter_are_no_concern(void **state)
 	(void)state;
 	assert_int_equal(unlink("t/a.bin"), 0);
 	assert_int_equal(truncate("t/b.bin", 1), 0);
-	shards_ahead_stop(shards_ahead_start(source));
-	shards_ahead_stop(NULL);
+	warm_up_stop(warm_up_start(source));
+	warm_up_stop(NULL);
 	source_close(source);
 }
 
@@ -154,5 +154,5 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests_name("shards_ahead", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("warm_up", tests, NULL, NULL);
 }
