@@ -8,9 +8,10 @@
  *
  * A failed open cuts the chain and completes alone. Otherwise the read completes with
  * what it got, which may be short, and what ends the chain completes last; a close frees
- * the fixed file. Of samples that lie together each IOV_MAX parts are a read, one linked to the
- * other. Whatever is not exactly as the source says is read again by reader_read(),
- * which knows about grown and shrunk files, refused flags and the right errno.
+ * the fixed file. Of samples that lie together each IOV_MAX parts are a read, one linked
+ * to the other. Whatever is not exactly as the source says is read again by
+ * reader_read(), which knows about grown and shrunk files, refused flags and the right
+ * errno.
  */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"

@@ -16,7 +16,7 @@
 
 enum {
 	PIECE = 4 << 20,        /* that is mapped at once */
-	PER_SAMPLE = 256 << 10, /* bytes in order that take as long as a random read */
+	PER_SAMPLE = 256 << 10, /* bytes read in order for each one that is wanted */
 	BETWEEN = 1 << 10,      /* bytes beside each sample: a tar's */
 };
 
@@ -73,22 +73,18 @@ static void warm_up_enter(struct warm_up *warm, const struct source_place *place
 	warm->end = 0;
 }
 
-/* No system call that counts as a read: what the program reads is its own. */
+/* No system call that counts as a read: what the program reads is its own. What is not open,
+ * or can't be mapped, is passed over. */
 static void warm_up_read(struct warm_up *warm, const struct source_place *place)
 {
 	if (warm->end < place->offset)
 		warm->end = place->offset / PIECE * PIECE;
-	while (warm->fd >= 0 && !warm->stopping &&
-	       warm->end < place->offset + place->size) {
+	while (!warm->stopping && warm->end < place->offset + place->size) {
 		void *piece = mmap(NULL, PIECE, PROT_READ, MAP_SHARED | MAP_POPULATE,
 				   warm->fd, (off_t)warm->end);
 
-		if (piece == MAP_FAILED) {
-			close(warm->fd);
-			warm->fd = -1;
-			return;
-		}
-		munmap(piece, PIECE);
+		if (piece != MAP_FAILED)
+			munmap(piece, PIECE);
 		warm->end += PIECE;
 	}
 }

@@ -48,24 +48,24 @@ static uint64_t fetch_client_most(const struct pipeline *p)
 	return trace_most_gets(trace, source_count(p->parts.source));
 }
 
+uint64_t fetch_client_left(const struct pipeline *p)
+{
+	uint64_t most = fetch_client_most(p);
+
+	return most > p->gets ? most - p->gets : 0;
+}
+
 /* Within that; what comes after is never asked for. What is under way may turn out to lie in
  * a cache on disk. */
 static bool fetch_client_may_ask(const struct pipeline *p)
 {
 	uint64_t most = fetch_client_most(p);
 
-	if (p->gets < most)
+	if (fetch_client_left(p) > 0)
 		return true;
 	if (p->in_flight == 0 || p->parts.process->counters[TRACE_wanted_gets] >= most)
 		p->parts.bound->gets_spent = 1;
 	return false;
-}
-
-uint64_t fetch_client_left(const struct pipeline *p)
-{
-	uint64_t most = fetch_client_most(p);
-
-	return most > p->gets ? most - p->gets : 0;
 }
 
 void pipeline_unbind(struct pipeline *p)

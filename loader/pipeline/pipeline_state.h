@@ -237,7 +237,8 @@ void counts_delivered(struct pipeline *pipeline, const struct batch *batch);
 int fetch_client_start(struct pipeline *pipeline, struct error *err);
 int prep_pool_start(struct pipeline *pipeline, struct error *err);
 
-/* fetch_client.c: objects that servers may still be asked for; UINT64_MAX: any number. */
+/* fetch_client.c: objects that servers may still be asked for; more than there are in any
+ * data set where there is no bound. With the lock. */
 uint64_t fetch_client_left(const struct pipeline *pipeline);
 
 /* pipeline_depth.c: begins with it; a read is back; a batch was taken. */

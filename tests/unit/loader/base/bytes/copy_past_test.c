@@ -1,3 +1,4 @@
+/* copy_past_test.c - what is copied past the caches is what memcpy() copies. */
 #include "loader/base/bytes/copy_past.h"
 
 #include <setjmp.h>
@@ -9,7 +10,7 @@
 
 enum { MOST = 200, ROOM = MOST + 64 };
 
-/* Every length from every alignment of both, and nothing beside it. */
+/* Every length to every alignment, and nothing beside it. */
 static void pieces_of_large_and_small_samples_arrive(void **state)
 {
 	static const size_t wholes[] = {MOST, COPY_PAST - 1, COPY_PAST};
