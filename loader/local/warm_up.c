@@ -1,7 +1,6 @@
 /* warm_up.c - a thread that faults in shards, in the order of the data set. */
 #include "loader/local/warm_up.h"
 #include "loader/base/host/cgroup.h"
-#include "loader/base/host/procfs.h"
 #include "loader/base/thread_pool.h"
 #include "loader/source.h"
 
@@ -45,14 +44,9 @@ bool warm_up_pays(const struct source *source, uint64_t wanted, uint64_t room)
 
 uint64_t warm_up_room(const char *root)
 {
-	struct cgroup cgroup;
-	uint64_t kib = 0;
-	char text[8192];
+	uint64_t available = cgroup_memory_available(root);
 
-	cgroup_read(&cgroup, root);
-	if (procfs_read(text, sizeof(text), root, "/proc/meminfo") > 0)
-		procfs_value(text, "MemAvailable:", &kib);
-	return kib * 1024 < cgroup.room_bytes ? kib * 1024 : cgroup.room_bytes;
+	return available != UINT64_MAX ? available : 0;
 }
 
 static void warm_up_leave(struct warm_up *warm)

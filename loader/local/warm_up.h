@@ -19,8 +19,7 @@ struct source;
  * for so many bytes. */
 bool warm_up_pays(const struct source *source, uint64_t wanted, uint64_t room);
 
-/* Room for the page cache: what is available on this machine, and to its control group;
- * 0: nobody tells. `root`: see procfs.h. */
+/* Room for the page cache: cgroup_memory_available(); 0: nobody tells. */
 uint64_t warm_up_room(const char *root);
 
 /* Starts the thread. The source outlives it. NULL: no memory or thread, and nothing is read

@@ -81,14 +81,10 @@ static void read_memory(struct machine *machine, const struct cgroup *cgroup,
 	uint64_t kib;
 
 	machine->memory_limit_bytes = cgroup->memory_bytes;
-	if (procfs_read(text, sizeof(text), root, "/proc/meminfo") > 0) {
-		if (procfs_value(text, "MemTotal:", &kib))
-			machine->memory_bytes = kib * 1024;
-		if (procfs_value(text, "MemAvailable:", &kib))
-			machine->memory_available_bytes = kib * 1024;
-	}
-	if (cgroup->room_bytes < machine->memory_available_bytes)
-		machine->memory_available_bytes = cgroup->room_bytes;
+	machine->memory_available_bytes = cgroup_memory_available(root);
+	if (procfs_read(text, sizeof(text), root, "/proc/meminfo") > 0 &&
+	    procfs_value(text, "MemTotal:", &kib))
+		machine->memory_bytes = kib * 1024;
 }
 
 void machine_read(struct machine *machine, const char *root)

@@ -241,3 +241,17 @@ uint64_t cgroup_memory_most(const char *root)
 		procfs_value(text, "SwapTotal:", &swap_kib);
 	return swap_kib > 0 ? cgroup.memory_bytes : cgroup.most_bytes;
 }
+
+uint64_t cgroup_memory_available(const char *root)
+{
+	uint64_t kib, available = UINT64_MAX;
+	struct cgroup cgroup;
+	char text[8192];
+
+	cgroup_read(&cgroup, root);
+	if (procfs_read(text, sizeof(text), root, "/proc/meminfo") > 0 &&
+	    procfs_value(text, "MemAvailable:", &kib))
+		available = kib * 1024;
+	cgroup_lower(&available, cgroup.room_bytes);
+	return available;
+}

@@ -28,4 +28,8 @@ uint64_t cgroup_cpu_used(const char *root);
 /* Who touches more memory than that is killed. UINT64_MAX: no limit. */
 uint64_t cgroup_memory_most(const char *root);
 
+/* What is free or can be dropped: on this machine, and under the limits. UINT64_MAX: nobody
+ * tells. */
+uint64_t cgroup_memory_available(const char *root);
+
 #endif
