@@ -18,7 +18,7 @@ from s3_server import S3Server
 
 SOAK = bool(os.environ.get("SOAK"))
 JOBS = 4
-LATENCY, DEPTH, WANTED = .016, 4, 1000  # a request, requests in flight, samples/s
+LATENCY, DEPTH, WANTED = .032, 8, 1000  # a request, requests in flight, samples/s
 PICTURES = ["--count", "200", "--size-mean", "6K"]
 # What dsa dataset make is told, and the loader, and what the data set is called.
 KINDS = {
