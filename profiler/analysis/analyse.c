@@ -223,9 +223,9 @@ static double analyse_own_time(const struct evidence *evidence, enum trace_kind 
 	return samples > 0 ? seconds / samples : NAN;
 }
 
-/* Prep stall = consumer blocked + consumer slowed. PyTorch's loader tells when it is asked
- * and answers: what cached steps take outside of it beyond synthetic ones is the second,
- * the first touch of a batch that another process made included. */
+/* Prep stall = consumer blocked + consumer slowed: what cached steps take outside of their
+ * loader beyond synthetic ones is the second, the first touch of a batch that another
+ * process made included. Of a program that computes on a device loaded windows tell it. */
 static void analyse_set_contention(const struct evidence *evidence,
 				   struct profile *profile)
 {
@@ -233,8 +233,7 @@ static void analyse_set_contention(const struct evidence *evidence,
 		      analyse_own_time(evidence, TRACE_SYNTHETIC);
 
 	profile->prep_contention = analyse_slowed(profile);
-	if (profile_loader(profile) == LOADER_TORCH && profile->workers > 0 &&
-	    isfinite(more))
+	if (profile->workers > 0 && isfinite(more))
 		profile->prep_contention = more * profile->rates[TRACE_REAL].value;
 }
 
@@ -246,6 +245,21 @@ static void analyse_correct(double corrected, double share[STAGES])
 	share[limit] += corrected;
 	for (int i = 0; i < STAGES; i++)
 		share[i] /= 1 + corrected;
+}
+
+/* The part of real windows' prep that is done while the step computes, as all of loaded
+ * windows' is, but for PyTorch's, which have the step wait, too. The rest is done, as fast as
+ * prep is alone, or as fetch lets it, while the step is blocked, and slows nothing. */
+static double analyse_beside(const struct profile *profile,
+			     const double blocked[STAGES])
+{
+	const struct interval *rates = profile->rates;
+	double alone = fmax(1, rates[TRACE_PREP].value / rates[TRACE_REAL].value);
+
+	if (profile_loader(profile) == LOADER_TORCH)
+		return 1;
+	return fmin(1, fmax(0, 1 - fmax(0, blocked[STAGE_FETCH]) -
+				       alone * fmax(0, blocked[STAGE_PREP])));
 }
 
 /* Blocked time can't see the consumer slowed; that part is taken from loaded windows.
@@ -263,8 +277,7 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
 	analyse_correct(evidence->corrected, proof.share);
-	if (isnan(slowed))
-		slowed = 0;
+	slowed = isnan(slowed) ? 0 : slowed * analyse_beside(profile, proof.share);
 	proof.share[STAGE_PREP] += slowed;
 	for (int i = 0; i < STAGES; i++) {
 		profile->proof.share[i] = proof.share[i];

@@ -259,30 +259,15 @@ static void without_sample_records_cached_windows_prove_prep(void **state)
 	session_free(trace);
 }
 
-static void loaded_windows_split_prep(void **state)
+/* Of 15 ms with prep, 3 waiting, so that the step itself takes 2 longer, and of real ones'
+ * 20 they are 8. Where all of prep is done while it computes it takes 4 longer; of PyTorch's,
+ * which have it wait, too, 1. */
+static struct trace *slowed_run(uint32_t kind)
 {
-	struct trace *trace = run_of(8, 0);
-	struct session_window window = ask(TRACE_LOADED, -1, 1.2);
-	struct profile profile;
-
-	(void)state;
-	window.prepared = STEPS * BATCH;
-	session_add(trace, &window);
-	analysed(trace, &profile);
-	close_to(profile.rates[TRACE_LOADED].value, BATCH / 12e-3, 1e-6);
-	close_to(profile.prep_contention, 2 / 20., 1e-9);
-	close_to(profile.prep_waiting, 3 / 20., 1e-9);
-	profile_free(&profile);
-	session_free(trace);
-}
-
-/* As PyTorch's loader tells it: of 15 ms with prep, 3 waiting, so that the step itself takes
- * 2 longer. Loaded windows have it wait, too, and show 1 of these. */
-static struct trace *torch_run(void)
-{
+	bool torch = kind == TRACE_TORCH;
 	struct trace *trace = session_new();
 
-	trace->loader.kind = TRACE_TORCH;
+	trace->loader.kind = kind;
 	for (unsigned block = 0; block < 8; block++)
 		for (unsigned i = 0; i <= 3; i++) {
 			struct session_window window =
@@ -290,20 +275,49 @@ static struct trace *torch_run(void)
 				    i == 3 ? -1 : (int)block, 1);
 			struct trace_window *added;
 
+			if (window.kind == TRACE_REAL)
+				window.blocked_ms = 8;
 			if (window.kind == TRACE_CACHED)
 				window.blocked_ms = 3;
-			if (window.kind == TRACE_LOADED)
-				window.step_ms = 15, window.blocked_ms = 4;
-			window.fetched = window.prepared = 0;
+			if (window.kind == TRACE_LOADED) {
+				window.step_ms = torch ? 15 : 14;
+				window.blocked_ms = torch ? 4 : 0;
+				window.prepared = STEPS * BATCH;
+			}
+			if (torch)
+				window.fetched = window.prepared = 0;
 			added = session_add(trace, &window);
-			added->made.batches = window.kind != TRACE_SYNTHETIC;
+			if (torch)
+				added->made.batches = window.kind != TRACE_SYNTHETIC;
 		}
 	return trace;
 }
 
+static void the_time_outside_of_its_loader_splits_prep(void **state)
+{
+	struct trace *trace = slowed_run(TRACE_LIBDSA);
+	struct session_window prep = {TRACE_PREP,     .block = -1,
+				      .steps = STEPS, .samples = BATCH,
+				      .step_ms = 10,  .prepared = STEPS * BATCH};
+	struct profile profile;
+
+	(void)state;
+	session_add(trace, &prep);
+	analysed(trace, &profile);
+	close_to(profile.rates[TRACE_LOADED].value, BATCH / 14e-3, 1e-6);
+	close_to(profile.prep_contention, 2 / 20., 1e-9);
+	close_to(profile.prep_waiting, 3 / 20., 1e-9);
+	/* While fetch blocks it a quarter of a batch is prepared, while prep does 3 of 10. */
+	close_to(profile.proof.share[STAGE_FETCH], 5 / 20., 1e-9);
+	close_to(profile.proof.share[STAGE_PREP],
+		 3 / 20. + (1 - 5 / 20. - 3 / 10.) * 4 / 20., 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 static void of_torch_the_time_outside_its_loader_splits_prep(void **state)
 {
-	struct trace *trace = torch_run();
+	struct trace *trace = slowed_run(TRACE_TORCH);
 	struct profile profile;
 
 	(void)state;
@@ -318,7 +332,7 @@ static void of_torch_the_time_outside_its_loader_splits_prep(void **state)
 /* What a device has not computed yet is no time of the step's. */
 static void of_torch_on_a_device_loaded_windows_split_prep(void **state)
 {
-	struct trace *trace = torch_run();
+	struct trace *trace = slowed_run(TRACE_TORCH);
 	struct profile profile;
 
 	(void)state;
@@ -602,7 +616,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(pauses_are_left_out_and_counted),
 		cmocka_unit_test(the_second_proof_agrees),
 		cmocka_unit_test(without_sample_records_cached_windows_prove_prep),
-		cmocka_unit_test(loaded_windows_split_prep),
+		cmocka_unit_test(the_time_outside_of_its_loader_splits_prep),
 		cmocka_unit_test(of_torch_the_time_outside_its_loader_splits_prep),
 		cmocka_unit_test(of_torch_on_a_device_loaded_windows_split_prep),
 		cmocka_unit_test(of_servers_a_point_has_the_time_of_an_answer),
