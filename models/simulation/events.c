@@ -474,15 +474,10 @@ static bool events_begin_parts(struct simulation *sim, struct pipeline *pipeline
 	return more;
 }
 
-void events_begin(struct simulation *sim)
+void events_begin(struct simulation *sim, struct pipeline *pipeline)
 {
-	bool more;
-
-	do {
-		more = false;
-		for (uint32_t i = 0; i < sim->pipeline_count; i++)
-			more |= events_begin_parts(sim, &sim->pipelines[i]);
-	} while (more);
+	while (events_begin_parts(sim, pipeline))
+		;
 }
 
 static struct pipeline *pipeline_of(struct simulation *sim, uint32_t who)
@@ -543,8 +538,9 @@ static void events_worked(struct simulation *sim, uint32_t who)
 	}
 }
 
-void events_step(struct simulation *sim)
+struct pipeline *events_step(struct simulation *sim)
 {
+	uint32_t who;
 	double speed = sim->speed[sim->running];
 	double next = agenda_next(&sim->cpu), clock = agenda_next(&sim->clock);
 	double end = sim->now + (next - sim->worked) / speed;
@@ -553,11 +549,14 @@ void events_step(struct simulation *sim)
 		events_account(sim, end - sim->now);
 		sim->now = end;
 		sim->worked = next;
-		events_worked(sim, agenda_take(&sim->cpu));
+		who = agenda_take(&sim->cpu);
+		events_worked(sim, who);
 	} else {
 		events_account(sim, clock - sim->now);
 		sim->worked = fmin(sim->worked + (clock - sim->now) * speed, next);
 		sim->now = clock;
-		events_passed(sim, agenda_take(&sim->clock));
+		who = agenda_take(&sim->clock);
+		events_passed(sim, who);
 	}
+	return pipeline_of(sim, who);
 }

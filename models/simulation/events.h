@@ -1,8 +1,9 @@
 /*
  * events.h - the threads of simulated pipelines, and time.
  *
- *	while not done: events_begin(): begins all that can begin
- *			events_step(): advances to the next end of one of them
+ *	events_begin(): of each pipeline begins all that can begin
+ *	while not done: events_step(): advances to the next end of one of them, after
+ *			which more can begin in its own pipeline alone
  *
  * Of workers in turn (batch_worker.h) each reads by the place of the same number among
  * the reads, and never while it prepares.
@@ -109,8 +110,8 @@ static inline bool simulation_done(const struct simulation *sim)
 	return sim->ended && sim->behind == 0;
 }
 
-void events_begin(struct simulation *sim);
-void events_step(struct simulation *sim);
+void events_begin(struct simulation *sim, struct pipeline *pipeline);
+struct pipeline *events_step(struct simulation *sim);
 
 /* ---- for batch_worker.c ---- */
 

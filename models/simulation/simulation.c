@@ -245,8 +245,10 @@ int simulate(const struct simulation_load *load, uint64_t samples,
 	sim = new_simulation(load, samples);
 	if (sim == NULL)
 		return error_sys(err, ENOMEM, "cannot simulate");
-	for (events_begin(sim); !simulation_done(sim); events_begin(sim))
-		events_step(sim);
+	for (uint32_t i = 0; i < sim->pipeline_count; i++)
+		events_begin(sim, &sim->pipelines[i]);
+	while (!simulation_done(sim))
+		events_begin(sim, events_step(sim));
 	if (!simulation_conclude(sim, outcome))
 		result = error_set(err, EINVAL,
 				   "nothing in the simulated load takes any time");
