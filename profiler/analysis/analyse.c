@@ -192,16 +192,31 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
-/* By what the step is slowed as loaded windows show it, share of wall time; NAN: unknown.
- * A loader of the program's own without workers prepares only while a step waits. */
+/* The part of what the step takes in loaded windows that is prepared beside it: prep that
+ * can't keep up falls behind. PyTorch's windows wait for it. */
+static double analyse_kept_up(const struct profile *profile)
+{
+	double loaded = profile->rates[TRACE_LOADED].value;
+
+	if (profile_loader(profile) == LOADER_TORCH)
+		return 1;
+	for (size_t i = 0; i < profile->prep_points; i++)
+		if (profile->prep_curve[i].with_consumer)
+			return profile->prep_curve[i].per_s.value / loaded;
+	return NAN;
+}
+
+/* By what the step is slowed by prep of as many samples as it takes, as loaded windows show
+ * it, share of wall time; NAN: unknown. A loader of the program's own without workers
+ * prepares only while a step waits. */
 static double analyse_slowed(const struct profile *profile)
 {
 	const struct interval *rates = profile->rates;
 
 	if (profile_loader(profile) == LOADER_TORCH && profile->workers == 0)
 		return 0;
-	return (1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) *
-	       rates[TRACE_REAL].value;
+	return (1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) /
+	       analyse_kept_up(profile) * rates[TRACE_REAL].value;
 }
 
 /* Seconds a sample that steps of such windows take outside of their loader; NAN: there is
