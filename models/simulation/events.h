@@ -111,7 +111,7 @@ static inline bool simulation_done(const struct simulation *sim)
 }
 
 void events_begin(struct simulation *sim, struct pipeline *pipeline);
-struct pipeline *events_step(struct simulation *sim);
+struct pipeline *events_step(struct simulation *sim); /* what ended is in this one */
 
 /* ---- for batch_worker.c ---- */
 

@@ -193,17 +193,17 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 }
 
 /* The part of what the step takes in loaded windows that is prepared beside it: prep that
- * can't keep up falls behind. PyTorch's windows wait for it. */
+ * can't keep up falls behind. PyTorch's windows wait for it. NAN: nothing was prepared. */
 static double analyse_kept_up(const struct profile *profile)
 {
-	double loaded = profile->rates[TRACE_LOADED].value;
+	double beside = 0;
 
 	if (profile_loader(profile) == LOADER_TORCH)
 		return 1;
 	for (size_t i = 0; i < profile->prep_points; i++)
 		if (profile->prep_curve[i].with_consumer)
-			return profile->prep_curve[i].per_s.value / loaded;
-	return NAN;
+			beside = profile->prep_curve[i].per_s.value;
+	return beside > 0 ? beside / profile->rates[TRACE_LOADED].value : NAN;
 }
 
 /* By what the step is slowed by prep of as many samples as it takes, as loaded windows show

@@ -315,6 +315,22 @@ static void the_time_outside_of_its_loader_splits_prep(void **state)
 	session_free(trace);
 }
 
+/* A sample may take longer than a window: the second proof is what real ones wait. */
+static void loaded_windows_that_prepare_nothing_prove_nothing(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct session_window window = ask(TRACE_LOADED, -1, 1.2);
+	struct profile profile;
+
+	(void)state;
+	session_add(trace, &window);
+	analysed(trace, &profile);
+	close_to(profile.prep_contention, 0, 1e-9);
+	close_to(profile.proof.share[STAGE_PREP], .25, 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 static void of_torch_the_time_outside_its_loader_splits_prep(void **state)
 {
 	struct trace *trace = slowed_run(TRACE_TORCH);
@@ -617,6 +633,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_second_proof_agrees),
 		cmocka_unit_test(without_sample_records_cached_windows_prove_prep),
 		cmocka_unit_test(the_time_outside_of_its_loader_splits_prep),
+		cmocka_unit_test(loaded_windows_that_prepare_nothing_prove_nothing),
 		cmocka_unit_test(of_torch_the_time_outside_its_loader_splits_prep),
 		cmocka_unit_test(of_torch_on_a_device_loaded_windows_split_prep),
 		cmocka_unit_test(of_servers_a_point_has_the_time_of_an_answer),
