@@ -4,11 +4,12 @@
  *	host    slot  -- copy -->  twin              transfer=output: as prepared
  *	        slot  -- copy -->  bytes -- convert -->  twin      transfer=uint8
  *
- * Copies, conversions and their events go to one stream of the loader, in the order in
- * which slots are published:
+ * Copies go to one stream of the loader, conversions and labels to another, each in the
+ * order in which slots are published: a batch is converted while the next one is copied,
+ * for which there is room for the bytes of two.
  *
- *	gpu_twins_copy()	the stream waits for the twin's last release, copies,
- *				converts, and marks the twin ready
+ *	gpu_twins_copy()	the stream that writes the twin waits for its last
+ *				release; copies, converts, and marks the twin ready
  *	gpu_twins_wait()	a stream of the program waits until it is
  *	gpu_twins_release()	the twin is free once that stream has come so far
  *	gpu_twins_finish()	the caller waits until the twin was ready: then the slot
@@ -116,7 +117,7 @@ void gpu_twins_take(struct gpu_twins *twins, uint32_t slot,
 
 /*
  * Memory of the device that several processes map: one makes it and copies to it what lies
- * in its own memory, on the loader's stream.
+ * in its own memory, on the loader's stream of copies.
  */
 struct gpu_uuid {
 	char bytes[16]; /* all 0: of no device */
@@ -166,7 +167,7 @@ void gpu_twins_finish(struct gpu_twins *twins, uint32_t slot);
 
 /*
  * What a copy can be at best: from memory of the driver's own to the device, `count` of
- * `bytes` one after another on the loader's stream. Waits for them, *ns: how long that
+ * `bytes` one after another on the loader's stream of copies. Waits for them, *ns: how long that
  * took. 0, or -errno and one line.
  */
 struct gpu_buffer;

@@ -1,4 +1,4 @@
-/* gpu.c - opens a device: its context, and a stream of the loader's own. */
+/* gpu.c - opens a device: its context, and streams of the loader's own. */
 #include "loader/gpu.h"
 #include "loader/base/error.h"
 #include "loader/gpu/gpu_state.h"
@@ -82,14 +82,15 @@ static int gpu_take_primary(struct gpu *gpu, struct error *err)
 }
 
 /* Before the program's own streams where both have work: a copy is short. */
-static int gpu_make_stream(struct gpu *gpu, struct error *err)
+static int gpu_make_streams(struct gpu *gpu, struct error *err)
 {
+	cuda_stream *streams[] = {&gpu->copying, &gpu->converting};
 	int least = 0, greatest = 0;
 	cuda_result result = gpu->cuda.cuCtxGetStreamPriorityRange(&least, &greatest);
 
-	if (result == CUDA_SUCCESS)
+	for (unsigned i = 0; i < 2 && result == CUDA_SUCCESS; i++)
 		result = gpu->cuda.cuStreamCreateWithPriority(
-			&gpu->stream, CU_STREAM_NON_BLOCKING, greatest);
+			streams[i], CU_STREAM_NON_BLOCKING, greatest);
 	return result == CUDA_SUCCESS
 		       ? 0
 		       : gpu_fail(gpu, result, "cuStreamCreateWithPriority", err);
@@ -106,6 +107,15 @@ static int gpu_make_events(struct gpu *gpu, struct error *err)
 	for (uint32_t i = 0; i < gpu->config.slots && result == CUDA_SUCCESS; i++)
 		result = gpu->cuda.cuEventCreate(&gpu->released[i], flags);
 	return result == CUDA_SUCCESS ? 0 : gpu_fail(gpu, result, "cuEventCreate", err);
+}
+
+static void gpu_free_streams(const struct gpu *gpu)
+{
+	cuda_stream streams[] = {gpu->copying, gpu->converting};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (streams[i] != NULL)
+			gpu->cuda.cuStreamDestroy_v2(streams[i]);
 }
 
 static void gpu_free_events(const struct gpu *gpu)
@@ -126,7 +136,7 @@ static int gpu_make(struct gpu *gpu, const struct prep_config *converted,
 
 	if (entered != CUDA_SUCCESS)
 		return gpu_fail(gpu, entered, "cuCtxPushCurrent", err);
-	result = gpu_make_stream(gpu, err);
+	result = gpu_make_streams(gpu, err);
 	if (result == 0)
 		result = gpu_make_events(gpu, err);
 	if (result == 0 && converted != NULL)
@@ -167,8 +177,7 @@ void gpu_close(struct gpu *gpu)
 		return;
 	if (gpu->context != NULL && gpu_enter(gpu, &mode) == CUDA_SUCCESS) {
 		gpu_convert_close(gpu);
-		if (gpu->stream != NULL)
-			gpu->cuda.cuStreamDestroy_v2(gpu->stream);
+		gpu_free_streams(gpu);
 		gpu_free_events(gpu);
 		gpu_leave(gpu, mode);
 	}
@@ -177,6 +186,12 @@ void gpu_close(struct gpu *gpu)
 	pthread_mutex_destroy(&gpu->lock);
 	free(gpu->released);
 	free(gpu);
+}
+
+void gpu_finish(const struct gpu *gpu)
+{
+	gpu->cuda.cuStreamSynchronize(gpu->copying);
+	gpu->cuda.cuStreamSynchronize(gpu->converting);
 }
 
 cuda_result gpu_note_release(struct gpu *gpu, cuda_stream stream)

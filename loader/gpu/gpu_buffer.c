@@ -66,8 +66,8 @@ static cuda_result buffer_run(const struct gpu_buffer *buffer, unsigned count)
 
 	for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
 		result = gpu->cuda.cuMemcpyHtoDAsync_v2(buffer->there, buffer->host,
-							buffer->bytes, gpu->stream);
-	return result == CUDA_SUCCESS ? gpu->cuda.cuStreamSynchronize(gpu->stream)
+							buffer->bytes, gpu->copying);
+	return result == CUDA_SUCCESS ? gpu->cuda.cuStreamSynchronize(gpu->copying)
 				      : result;
 }
 

@@ -54,31 +54,48 @@ static int convert_load(struct gpu *gpu, const struct prep_config *to,
 			    "device: it can't convert bytes (transfer=output?)");
 }
 
+static int convert_make_staging(struct gpu *gpu, struct error *err)
+{
+	const struct cuda *cuda = &gpu->cuda;
+	size_t bytes = gpu->config.batch * gpu->config.sample_bytes;
+	cuda_result code = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < 2 && code == CUDA_SUCCESS; i++) {
+		struct gpu_staging *staging = &gpu->converter.staging[i];
+
+		code = cuda->cuEventCreate(&staging->read, CU_EVENT_DISABLE_TIMING);
+		if (code == CUDA_SUCCESS)
+			code = cuda->cuMemAlloc_v2(&staging->bytes, bytes);
+	}
+	if (code == CUDA_SUCCESS)
+		return 0;
+	cuda_fail(cuda, code, "cuMemAlloc", err);
+	return error_within(err, -ENOMEM, "device: %zu MB for batches of bytes",
+			    2 * bytes >> 20);
+}
+
 int gpu_convert_open(struct gpu *gpu, const struct prep_config *to, struct error *err)
 {
 	struct gpu_converter *converter = &gpu->converter;
-	size_t bytes = gpu->config.batch * gpu->config.sample_bytes;
 	int result = convert_load(gpu, to, err);
-	cuda_result code;
 
 	if (result < 0)
 		return result;
 	convert_set(converter, to);
 	gpu->sample_bytes = 3 * convert_bytes[to->type] * converter->area;
-	code = gpu->cuda.cuMemAlloc_v2(&converter->bytes, bytes);
-	if (code == CUDA_SUCCESS)
-		return 0;
-	cuda_fail(&gpu->cuda, code, "cuMemAlloc", err);
-	return error_within(err, -ENOMEM, "device: %zu MB for a batch of bytes",
-			    bytes >> 20);
+	return convert_make_staging(gpu, err);
 }
 
 void gpu_convert_close(struct gpu *gpu)
 {
 	struct gpu_converter *converter = &gpu->converter;
 
-	if (converter->bytes != 0)
-		gpu->cuda.cuMemFree_v2(converter->bytes);
+	for (unsigned i = 0; i < 2; i++) {
+		if (converter->staging[i].bytes != 0)
+			gpu->cuda.cuMemFree_v2(converter->staging[i].bytes);
+		if (converter->staging[i].read != NULL)
+			gpu->cuda.cuEventDestroy_v2(converter->staging[i].read);
+	}
 	if (converter->module != NULL)
 		gpu->cuda.cuModuleUnload(converter->module);
 }
@@ -103,6 +120,6 @@ cuda_result gpu_convert(struct gpu *gpu, cuda_address from, cuda_address to,
 	};
 
 	return gpu->cuda.cuLaunchKernel(converter->function, count, blocks, 1,
-					CONVERT_THREADS, 1, 1, 0, gpu->stream,
+					CONVERT_THREADS, 1, 1, 0, gpu->converting,
 					parameters, NULL);
 }

@@ -7,12 +7,19 @@
 
 #include <pthread.h>
 
+/* Bytes of a batch on the device, between its copy and its conversion. */
+struct gpu_staging {
+	cuda_address bytes;
+	cuda_event read; /* they have been converted */
+};
+
 /* How bytes become numbers there: convert.ptx. */
 struct gpu_converter {
-	cuda_module module;     /* NULL: they do not */
-	cuda_function function; /* of the type */
-	cuda_address bytes;     /* of the batch that was copied last */
-	uint32_t area;          /* pixels of a sample */
+	cuda_module module;            /* NULL: they do not */
+	cuda_function function;        /* of the type */
+	struct gpu_staging staging[2]; /* one is converted as the other is copied */
+	unsigned turns;                /* batches that were staged */
+	uint32_t area;                 /* pixels of a sample */
 	uint32_t step, plane; /* from pixel to pixel, from colour to colour: numbers */
 	float factor[3], offset[3];
 };
@@ -23,7 +30,7 @@ struct gpu {
 	cuda_device device;
 	cuda_context context;
 	bool primary; /* the context is the device's, and retained */
-	cuda_stream stream;
+	cuda_stream copying, converting;
 	pthread_mutex_t
 		lock; /* held while a batch's work is enqueued, which must not mix */
 	struct gpu_converter converter;
@@ -42,6 +49,9 @@ struct gpu {
 cuda_result gpu_enter(const struct gpu *gpu, unsigned *mode);
 void gpu_leave(const struct gpu *gpu, unsigned mode);
 
+/* In the context: waits for all copies and conversions. */
+void gpu_finish(const struct gpu *gpu);
+
 /* In the context: a batch is released on the stream. Waits for the one of config.slots
  * releases before. */
 cuda_result gpu_note_release(struct gpu *gpu, cuda_stream stream);
@@ -51,7 +61,7 @@ cuda_result gpu_note_release(struct gpu *gpu, cuda_stream stream);
 int gpu_convert_open(struct gpu *gpu, const struct prep_config *to, struct error *err);
 void gpu_convert_close(struct gpu *gpu);
 
-/* Enqueues it: of the bytes at `from` on the device, converter.bytes or others. */
+/* Enqueues it, on `converting`: of the bytes at `from` on the device, staged or others. */
 cuda_result gpu_convert(struct gpu *gpu, cuda_address from, cuda_address to,
 			uint32_t count);
 

@@ -172,7 +172,7 @@ static void mirror_free(const struct gpu_mirror *mirror)
 {
 	const struct cuda *cuda = &mirror->gpu->cuda;
 
-	cuda->cuStreamSynchronize(mirror->gpu->stream);
+	gpu_finish(mirror->gpu);
 	if (mirror->pinned)
 		cuda->cuMemHostUnregister(mirror->host);
 	if (mirror->has)
@@ -215,7 +215,7 @@ void gpu_mirror_copy(struct gpu_mirror *mirror, size_t offset, size_t bytes)
 	if (result == CUDA_SUCCESS) {
 		result = gpu->cuda.cuMemcpyHtoDAsync_v2(
 			mirror->start + offset, (const char *)mirror->host + offset,
-			bytes, gpu->stream);
+			bytes, gpu->copying);
 		gpu_leave(gpu, mode);
 	}
 	mirror_note(mirror, result);
@@ -233,7 +233,7 @@ void gpu_mirror_call(struct gpu_mirror *mirror, void (*call)(void *context),
 	if (result == CUDA_SUCCESS)
 		result = gpu_enter(gpu, &mode);
 	if (result == CUDA_SUCCESS) {
-		result = gpu->cuda.cuLaunchHostFunc(gpu->stream, call, context);
+		result = gpu->cuda.cuLaunchHostFunc(gpu->copying, call, context);
 		gpu_leave(gpu, mode);
 	}
 	mirror_note(mirror, result);
@@ -249,7 +249,7 @@ static int mirror_judge(const struct gpu_mirror *mirror,
 		result = gpu_enter(mirror->gpu, &mode);
 	if (result != CUDA_SUCCESS)
 		return mirror_fail(mirror, result, "copying to it", err);
-	result = ask(mirror->gpu->stream);
+	result = ask(mirror->gpu->copying);
 	gpu_leave(mirror->gpu, mode);
 	return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY
 		       ? 0

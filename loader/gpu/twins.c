@@ -4,16 +4,18 @@
 #include "loader/gpu/gpu_state.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* What lies on a device begins at a multiple of it. */
-enum { TWIN_ALIGNED = 256 };
+enum { TWIN_ALIGNED = 256, TWIN_EVENTS = 5 };
 
 struct gpu_twin {
-	cuda_event begun, ready; /* its copy; with times */
-	cuda_event released;     /* the program's last use of it */
-	bool copying;            /* nobody has waited for `ready` */
-	cuda_result failed;      /* why the copy could not be enqueued */
+	cuda_event copying, copied;   /* on the stream of copies; with times */
+	cuda_event converting, ready; /* on that of conversions, likewise */
+	cuda_event released;          /* the program's last use of it */
+	bool under_way;               /* nobody has waited for `ready` */
+	cuda_result failed;           /* why the copy could not be enqueued */
 };
 
 struct gpu_twins {
@@ -56,14 +58,16 @@ static cuda_result twin_make_events(const struct cuda *cuda, struct gpu_twin *tw
 	const struct {
 		cuda_event *event;
 		unsigned flags;
-	} events[] = {
-		{&twin->begun, 0},
+	} events[TWIN_EVENTS] = {
+		{&twin->copying, 0},
+		{&twin->copied, 0},
+		{&twin->converting, 0},
 		{&twin->ready, CU_EVENT_BLOCKING_SYNC},
 		{&twin->released, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC},
 	};
 	cuda_result result = CUDA_SUCCESS;
 
-	for (unsigned i = 0; i < 3 && result == CUDA_SUCCESS; i++)
+	for (unsigned i = 0; i < TWIN_EVENTS && result == CUDA_SUCCESS; i++)
 		result = cuda->cuEventCreate(events[i].event, events[i].flags);
 	return result;
 }
@@ -134,9 +138,10 @@ struct gpu_twins *gpu_twins_open(struct gpu *gpu, const struct gpu_slots *slots,
 
 static void twin_free_events(const struct cuda *cuda, const struct gpu_twin *twin)
 {
-	cuda_event events[] = {twin->begun, twin->ready, twin->released};
+	cuda_event events[TWIN_EVENTS] = {twin->copying, twin->copied, twin->converting,
+					  twin->ready, twin->released};
 
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < TWIN_EVENTS; i++)
 		if (events[i] != NULL)
 			cuda->cuEventDestroy_v2(events[i]);
 }
@@ -145,7 +150,7 @@ static void twins_free(struct gpu_twins *twins)
 {
 	const struct cuda *cuda = &twins->gpu->cuda;
 
-	cuda->cuStreamSynchronize(twins->gpu->stream);
+	gpu_finish(twins->gpu);
 	for (uint32_t i = 0; i < twins->slots.count; i++) {
 		if (twins->twins[i].released != NULL)
 			cuda->cuEventSynchronize(twins->twins[i].released);
@@ -192,45 +197,32 @@ struct twins_source {
 	size_t offset;
 };
 
-static cuda_result twins_copy_labels(const struct gpu_twins *twins, uint32_t slot,
-				     uint32_t count)
+/* In turn: the one converted meanwhile, the other copied to. */
+static struct gpu_staging *twins_staging(const struct gpu_twins *twins)
 {
-	const struct gpu *gpu = twins->gpu;
+	struct gpu_converter *converter = &twins->gpu->converter;
 
-	return gpu->cuda.cuMemcpyHtoDAsync_v2(twins_batch(twins, slot).labels,
-					      twins_slot(twins, slot) +
-						      twins->slots.labels,
-					      count * sizeof(int64_t), gpu->stream);
+	return &converter->staging[converter->turns % 2];
 }
 
-static cuda_result twins_copy_samples(const struct gpu_twins *twins, uint32_t slot,
-				      const void *samples, uint32_t count)
+static bool twins_converts(const struct gpu_twins *twins)
 {
-	struct gpu *gpu = twins->gpu;
-	cuda_address to = twins_batch(twins, slot).data;
-	bool converts = gpu->converter.module != NULL;
-	cuda_result result = gpu->cuda.cuMemcpyHtoDAsync_v2(
-		converts ? gpu->converter.bytes : to, samples,
-		count * gpu->config.sample_bytes, gpu->stream);
-
-	return result == CUDA_SUCCESS && converts
-		       ? gpu_convert(gpu, gpu->converter.bytes, to, count)
-		       : result;
+	return twins->gpu->converter.module != NULL;
 }
 
+/* Up to the mirror's end, then from its begin on. */
 static cuda_result twins_take_run(const struct gpu_twins *twins, cuda_address from,
 				  cuda_address to, uint32_t count)
 {
 	struct gpu *gpu = twins->gpu;
 
-	return gpu->converter.module != NULL
+	return twins_converts(twins)
 		       ? gpu_convert(gpu, from, to, count)
 		       : gpu->cuda.cuMemcpyDtoDAsync_v2(
 				 to, from, count * gpu->config.sample_bytes,
-				 gpu->stream);
+				 gpu->copying);
 }
 
-/* Up to the mirror's end, then from its begin on. */
 static cuda_result twins_take_samples(const struct gpu_twins *twins, uint32_t slot,
 				      const struct twins_source *source, uint32_t count)
 {
@@ -248,26 +240,98 @@ static cuda_result twins_take_samples(const struct gpu_twins *twins, uint32_t sl
 	return result;
 }
 
-/* All of a batch's work, in order. */
-static cuda_result twins_enqueue(struct gpu_twins *twins, uint32_t slot,
+/* To the twin; where bytes are converted, to where that reads them. */
+static cuda_result twins_copy_samples(const struct gpu_twins *twins, uint32_t slot,
+				      const struct twins_source *source, uint32_t count)
+{
+	const struct gpu *gpu = twins->gpu;
+	bool converts = twins_converts(twins);
+
+	if (source->mirror != NULL)
+		return converts ? CUDA_SUCCESS
+				: twins_take_samples(twins, slot, source, count);
+	return gpu->cuda.cuMemcpyHtoDAsync_v2(
+		converts ? twins_staging(twins)->bytes : twins_batch(twins, slot).data,
+		source->samples, count * gpu->config.sample_bytes, gpu->copying);
+}
+
+/* First of all: behind the samples they would wait for those of the next batch. */
+static cuda_result twins_enqueue_labels(const struct gpu_twins *twins, uint32_t slot,
+					uint32_t count)
+{
+	const struct gpu *gpu = twins->gpu;
+	cuda_result result = gpu->cuda.cuStreamWaitEvent(
+		gpu->converting, twins->twins[slot].released, 0);
+
+	return result == CUDA_SUCCESS
+		       ? gpu->cuda.cuMemcpyHtoDAsync_v2(
+				 twins_batch(twins, slot).labels,
+				 twins_slot(twins, slot) + twins->slots.labels,
+				 count * sizeof(int64_t), gpu->converting)
+		       : result;
+}
+
+/* The stream of copies does not wait for the program where conversions do. */
+static cuda_result twins_enqueue_copy(const struct gpu_twins *twins, uint32_t slot,
+				      const struct twins_source *source, uint32_t count)
+{
+	const struct gpu *gpu = twins->gpu;
+	const struct gpu_twin *twin = &twins->twins[slot];
+	cuda_event before =
+		twins_converts(twins) ? twins_staging(twins)->read : twin->released;
+	cuda_result result = gpu->cuda.cuStreamWaitEvent(gpu->copying, before, 0);
+
+	if (result == CUDA_SUCCESS)
+		result = gpu->cuda.cuEventRecord(twin->copying, gpu->copying);
+	if (result == CUDA_SUCCESS)
+		result = twins_copy_samples(twins, slot, source, count);
+	return result == CUDA_SUCCESS
+		       ? gpu->cuda.cuEventRecord(twin->copied, gpu->copying)
+		       : result;
+}
+
+static cuda_result twins_convert(const struct gpu_twins *twins, uint32_t slot,
 				 const struct twins_source *source, uint32_t count)
 {
 	struct gpu *gpu = twins->gpu;
+	const struct gpu_staging *staging = twins_staging(twins);
+	cuda_result result;
+
+	if (source->mirror != NULL)
+		return twins_take_samples(twins, slot, source, count);
+	result = gpu_convert(gpu, staging->bytes, twins_batch(twins, slot).data, count);
+	gpu->converter.turns++;
+	return result == CUDA_SUCCESS
+		       ? gpu->cuda.cuEventRecord(staging->read, gpu->converting)
+		       : result;
+}
+
+static cuda_result twins_enqueue_rest(const struct gpu_twins *twins, uint32_t slot,
+				      const struct twins_source *source, uint32_t count)
+{
+	const struct gpu *gpu = twins->gpu;
 	const struct gpu_twin *twin = &twins->twins[slot];
 	cuda_result result =
-		gpu->cuda.cuStreamWaitEvent(gpu->stream, twin->released, 0);
+		gpu->cuda.cuStreamWaitEvent(gpu->converting, twin->copied, 0);
 
 	if (result == CUDA_SUCCESS)
-		result = gpu->cuda.cuEventRecord(twin->begun, gpu->stream);
+		result = gpu->cuda.cuEventRecord(twin->converting, gpu->converting);
+	if (result == CUDA_SUCCESS && twins_converts(twins))
+		result = twins_convert(twins, slot, source, count);
+	return result == CUDA_SUCCESS
+		       ? gpu->cuda.cuEventRecord(twin->ready, gpu->converting)
+		       : result;
+}
+
+static cuda_result twins_enqueue(struct gpu_twins *twins, uint32_t slot,
+				 const struct twins_source *source, uint32_t count)
+{
+	cuda_result result = twins_enqueue_labels(twins, slot, count);
+
 	if (result == CUDA_SUCCESS)
-		result = source->mirror != NULL
-				 ? twins_take_samples(twins, slot, source, count)
-				 : twins_copy_samples(twins, slot, source->samples,
-						      count);
+		result = twins_enqueue_copy(twins, slot, source, count);
 	if (result == CUDA_SUCCESS)
-		result = twins_copy_labels(twins, slot, count);
-	if (result == CUDA_SUCCESS)
-		result = gpu->cuda.cuEventRecord(twin->ready, gpu->stream);
+		result = twins_enqueue_rest(twins, slot, source, count);
 	return result;
 }
 
@@ -286,7 +350,7 @@ static void twins_copy(struct gpu_twins *twins, uint32_t slot,
 		pthread_mutex_unlock(&twins->gpu->lock);
 		gpu_leave(twins->gpu, mode);
 	}
-	twin->copying = twin->failed == CUDA_SUCCESS;
+	twin->under_way = twin->failed == CUDA_SUCCESS;
 	trace_add(config->process, TRACE_device_copies, 1);
 	trace_add(config->process, TRACE_device_bytes,
 		  count * (copied + sizeof(int64_t)));
@@ -376,19 +440,31 @@ int gpu_twins_release(struct gpu_twins *twins, uint32_t slot, void *stream,
 				    err);
 }
 
+/* Copies and conversions of batches go on at the same time: a batch takes the longer of the
+ * two. */
+static uint64_t twin_copy_ns(const struct cuda *cuda, const struct gpu_twin *twin)
+{
+	float copy, rest;
+
+	if (cuda->cuEventElapsedTime(&copy, twin->copying, twin->copied) !=
+		    CUDA_SUCCESS ||
+	    cuda->cuEventElapsedTime(&rest, twin->converting, twin->ready) !=
+		    CUDA_SUCCESS)
+		return 0;
+	return (uint64_t)((double)fmaxf(copy, rest) * 1e6);
+}
+
 void gpu_twins_finish(struct gpu_twins *twins, uint32_t slot)
 {
 	const struct cuda *cuda = &twins->gpu->cuda;
 	struct gpu_twin *twin = &twins->twins[slot];
-	float ms;
 	unsigned mode;
 
-	if (!twin->copying || gpu_enter(twins->gpu, &mode) != CUDA_SUCCESS)
+	if (!twin->under_way || gpu_enter(twins->gpu, &mode) != CUDA_SUCCESS)
 		return;
-	if (cuda->cuEventSynchronize(twin->ready) == CUDA_SUCCESS &&
-	    cuda->cuEventElapsedTime(&ms, twin->begun, twin->ready) == CUDA_SUCCESS)
+	if (cuda->cuEventSynchronize(twin->ready) == CUDA_SUCCESS)
 		trace_add(twins->gpu->config.process, TRACE_device_copy_ns,
-			  (uint64_t)((double)ms * 1e6));
-	twin->copying = false;
+			  twin_copy_ns(cuda, twin));
+	twin->under_way = false;
 	gpu_leave(twins->gpu, mode);
 }

@@ -6,7 +6,9 @@
 #include "loader/prep.h"
 #include "tests/lib/delivered.h"
 #include "tests/lib/fake_gpu.h"
+#include "tests/tool/cuda/fake_cuda.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -52,7 +54,7 @@ static void what_is_not_there_is_one_clear_line(void **state)
 		{"version=10020", "cuda", "",
 		 "device: the NVIDIA driver is for CUDA 10.2: 11.0 is needed", -ENOSYS},
 		{"memory=1000", "cuda", "",
-		 "device: 0 MB for a batch of bytes: cuMemAlloc: out of memory (2)",
+		 "device: 0 MB for batches of bytes: cuMemAlloc: out of memory (2)",
 		 -ENOMEM},
 		{"memory=40000", "cuda", "transfer=output",
 		 "device: 0 MB for 5 batches (smaller batch or prefetch?): cuMemAlloc: "
@@ -319,9 +321,9 @@ static void it_counts_and_says_what_it_does(void **state)
 	gpu_twins_finish(alone.twins, 0);
 	gpu_twins_finish(alone.twins, 2);
 	gpu_twins_finish(alone.twins, 2);
-	/* 100 ns a byte, in milliseconds as floats; longer where calls come late */
+	/* 100 ns a byte of samples, in milliseconds as floats; longer where calls come late */
 	assert_in_range(alone.process->counters[TRACE_device_copy_ns],
-			(BATCH + 1) * (BYTES + 8) * 100 - 1000, 1000000000);
+			(BATCH + 1) * BYTES * 100 - 1000, 1000000000);
 	alone_close(&alone);
 }
 
@@ -353,6 +355,46 @@ static void a_program_is_so_many_batches_ahead_as_there_are_slots(void **state)
 	gpu_twins_release(alone.twins, 0, program.stream, NULL);
 	assert_int_equal(program.cuda.cuEventElapsedTime(&ms, begin, end), 0);
 	fake_program_close(&program);
+	alone_close(&alone);
+}
+
+/* Of each batch: its copy, its conversion, in the order in which they end. */
+static struct fake_cuda_work copies[SLOTS], conversions[SLOTS];
+static unsigned copy_count, conversion_count;
+
+static void note_work(const struct fake_cuda_work *work)
+{
+	if (work->kind == FAKE_KERNEL && conversion_count < SLOTS)
+		conversions[conversion_count++] = *work;
+	else if (work->bytes == BATCH * BYTES && copy_count < SLOTS)
+		copies[copy_count++] = *work;
+}
+
+/* Copies of 77 ms, conversions of 8. */
+static void a_batch_is_converted_while_the_next_one_is_copied(void **state)
+{
+	void (*watch)(fake_cuda_done *);
+	struct prep_config to = prep_defaults;
+	struct alone alone;
+
+	(void)state;
+	to.size = 8;
+	fake_gpu("rate=1e4");
+	alone_open(&alone, &to);
+	*(void **)&watch = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_watch");
+	assert_non_null(watch);
+	watch(note_work);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		gpu_twins_copy(alone.twins, i, BATCH);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		gpu_twins_finish(alone.twins, i);
+	watch(NULL);
+	assert_int_equal(copy_count, SLOTS);
+	assert_int_equal(conversion_count, SLOTS);
+	for (unsigned i = 0; i < SLOTS; i++)
+		assert_true(conversions[i].start_ns >= copies[i].end_ns);
+	for (unsigned i = 0; i + 1 < SLOTS; i++)
+		assert_true(copies[i + 1].start_ns < conversions[i].end_ns);
 	alone_close(&alone);
 }
 
@@ -431,6 +473,7 @@ int main(void)
 		cmocka_unit_test(a_context_that_is_gone_is_said_of_a_buffer),
 		cmocka_unit_test(it_counts_and_says_what_it_does),
 		cmocka_unit_test(a_program_is_so_many_batches_ahead_as_there_are_slots),
+		cmocka_unit_test(a_batch_is_converted_while_the_next_one_is_copied),
 		cmocka_unit_test(two_rings_may_copy_at_once),
 		cmocka_unit_test(
 			memory_that_can_not_be_registered_is_copied_all_the_same),
