@@ -59,6 +59,14 @@ struct driver_ops {
 	void (*work)(void *loader, const struct trace_window *window,
 		     uint64_t length_ns, bool measured);
 
+	/*
+	 * Samples that are prepared and that the program has not taken. Windows begin with
+	 * so many more than they have from rest that those of a kind end, on average, with
+	 * as many: what fills the stages would count as their steps' own. NULL: nobody
+	 * knows.
+	 */
+	uint64_t (*ahead)(void *loader);
+
 	/* The measured part of a window is about to begin or to end: waits until devices
 	 * have done what the program gave them, or what the loader copies. Returns an
 	 * enum trace_devices. NULL: nobody does. Not called where the training is left as
@@ -123,6 +131,9 @@ struct driver {
 	uint32_t index;              /* its number */
 	bool measuring;              /* it has settled */
 	uint32_t settle;             /* steps still to throw away */
+	bool rested;                 /* the window began from rest */
+	double more[TRACE_KINDS];    /* samples that one waits for then, */
+	uint64_t ahead;              /* and that were ready at its begin */
 	uint32_t batches;            /* delivered since the switch */
 	uint64_t epoch;              /* of the batch asked for last, */
 	bool edge;                   /* which is the first of it */

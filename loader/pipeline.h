@@ -201,6 +201,9 @@ uint64_t pipeline_repeats(const struct pipeline *pipeline);
 uint32_t pipeline_probes(struct pipeline *pipeline,
 			 struct pipeline_sample probes[PIPELINE_PROBES]);
 
+/* Samples that are prepared and that the reader has not taken. */
+uint64_t pipeline_ahead(struct pipeline *pipeline);
+
 /* CPU time of the prep threads since they started, in nanoseconds. */
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 

@@ -50,7 +50,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 15
+#define TRACE_VERSION 16
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -322,6 +322,7 @@ struct trace_window {
 	uint32_t cut;           /* 1: the program began another epoch in it */
 	uint64_t outside_ns;    /* of steps left out, which were no steps of the loop */
 	struct trace_made made;
+	uint64_t catch_up_ns; /* waited before `begin`: driver_ops.ahead */
 };
 
 /* `steps` consecutive steps: from the request of the first to the request after. */

@@ -4,8 +4,10 @@
 
 static bool has_settled(struct driver *driver)
 {
-	return driver->settle == 0 && driver_is_whole(driver) &&
-	       in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
+	if (driver->settle > 0 || !driver_is_whole(driver))
+		return false;
+	driver_catch_up(driver);
+	return in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
 }
 
 /* Batches that come together end a window together, so that its ends are alike. */

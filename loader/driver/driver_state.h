@@ -46,6 +46,10 @@ void in_step_wait(struct driver *driver, enum trace_progress progress,
  * what the program asked for. */
 void driver_next_windows(struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
+
+/* Once in a window that began from rest: waits until so many more samples are ready, as long
+ * as some come, and for no more than half of its length. */
+void driver_catch_up(struct driver *driver);
 void driver_end_window(struct driver *driver, uint64_t now);
 
 /* Before the window's measured part begins or ends. */

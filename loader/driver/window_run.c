@@ -3,6 +3,9 @@
 #include "loader/driver/driver_state.h"
 
 #define SETTLE_NS (60 * MS) /* of a window that delivers nothing */
+#define LEARNS    .25       /* of what one window's end is off by */
+
+enum { PATIENCE = 8 }; /* nothing came for such a part of a window: nothing will */
 
 static uint64_t driver_counted(const struct trace_window *window,
 			       enum trace_counter counter)
@@ -33,12 +36,63 @@ void driver_await_devices(struct driver *driver)
 		driver->window->made.devices = devices;
 }
 
+/* Real windows and cached ones: others prepare nothing that they deliver. */
+static bool driver_runs_ahead(const struct driver *driver)
+{
+	uint32_t kind = driver->window->kind;
+
+	return driver->ops->ahead != NULL && !driver->trace->observe &&
+	       (kind == TRACE_REAL || kind == TRACE_CACHED);
+}
+
 void driver_begin_measuring(struct driver *driver)
 {
 	driver_await_devices(driver);
 	driver->measuring = true;
+	if (driver_runs_ahead(driver))
+		driver->ahead = driver->ops->ahead(driver->loader);
 	record_snapshot(driver, &driver->window->begin);
 	atomic_store(&driver->window->progress, TRACE_MEASURING);
+}
+
+void driver_catch_up(struct driver *driver)
+{
+	struct trace_window *window = driver->window;
+	uint64_t began = clock_now(), came = began, now = began, ahead, wanted;
+
+	if (!driver->rested || !driver_runs_ahead(driver))
+		return;
+	driver->rested = false;
+	ahead = driver->ops->ahead(driver->loader);
+	wanted = ahead + (uint64_t)driver->more[window->kind];
+	while (ahead < wanted && now - came < window->length_ns / PATIENCE &&
+	       now - began < window->length_ns / 2 && !driver_stopped(driver)) {
+		uint64_t before = ahead;
+
+		clock_sleep_until(now + MS);
+		now = clock_now();
+		ahead = driver->ops->ahead(driver->loader);
+		if (ahead > before)
+			came = now;
+	}
+	window->catch_up_ns = now - began;
+}
+
+/* The window ended with more than it began with, or fewer. */
+static void driver_learn_ahead(struct driver *driver)
+{
+	const struct trace_loader *loader = &driver->trace->loader;
+	double *more = &driver->more[driver->window->kind];
+	double most = (double)loader->slots * loader->batch;
+
+	if (!driver_runs_ahead(driver))
+		return;
+	*more += LEARNS *
+		 ((double)driver->ops->ahead(driver->loader) - (double)driver->ahead);
+	if (!(*more > 0))
+		*more = 0;
+	if (*more > most)
+		*more = most;
 }
 
 void driver_end_window(struct driver *driver, uint64_t now)
@@ -49,6 +103,7 @@ void driver_end_window(struct driver *driver, uint64_t now)
 		return;
 	if (driver->measuring) {
 		record_snapshot(driver, &window->end);
+		driver_learn_ahead(driver);
 		if (now != 0) /* steps end when the next batch is asked for */
 			window->end.time_ns = now;
 		if (window->kind == TRACE_PREP)
@@ -130,6 +185,7 @@ static void driver_drain(struct driver *driver)
 	driver->ops->drain(driver->loader);
 	driver->real = false;
 	driver->delivers = false;
+	driver->rested = true;
 }
 
 /* Goes on with what the program asked for. */

@@ -210,6 +210,22 @@ void pipeline_delivered(struct pipeline *p, uint32_t slot)
 	pthread_mutex_unlock(&p->lock);
 }
 
+uint64_t pipeline_ahead(struct pipeline *p)
+{
+	uint64_t ahead;
+
+	pthread_mutex_lock(&p->lock);
+	ahead = p->untaken;
+	for (uint32_t i = 0; i < p->open; i++) {
+		const struct batch *batch =
+			&p->batches[p->fifo[(p->head + i) % RING_SLOTS]];
+
+		ahead += batch->done - batch->holes;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return ahead;
+}
+
 void pipeline_sample_at(const struct pipeline *p, uint32_t slot, uint32_t at,
 			struct pipeline_sample *sample)
 {

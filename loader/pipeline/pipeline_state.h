@@ -116,6 +116,7 @@ struct pipeline {
 	bool adapts;             /* the stream's depth is that of: */
 	struct depth requests;
 	uint64_t held;        /* bytes of all places together */
+	uint64_t untaken;     /* samples that are published and not delivered */
 	uint32_t in_flight;   /* places and reads that a thread works on */
 	struct error failure; /* code 0: none */
 

@@ -169,6 +169,7 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 	made.position = after.position;
 	made.stolen = after.stolen;
 	list_samples(p, batch);
+	p->untaken += made.good;
 	sink->ops->publish(sink, stream_slot(p, batch), &made, p->samples);
 	if (!sink->ops->final)
 		return;
@@ -214,6 +215,7 @@ void publish_position(struct pipeline *p)
 void publish_delivered(struct pipeline *p, struct batch *batch)
 {
 	batch->delivered = true;
+	p->untaken -= batch->count - batch->holes;
 	if (batch->stream) {
 		p->delivered = point_after(batch);
 		publish_position(p);

@@ -309,6 +309,7 @@ void stream_rewind(struct pipeline *p)
 		p->batches[slot].open = false;
 	}
 	p->open = 0;
+	p->untaken = 0;
 	p->next = p->delivered;
 	p->head_pass = p->next.pass;
 	p->stolen = p->next.stolen;

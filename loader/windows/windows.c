@@ -61,6 +61,13 @@ static void windows_work(void *loader, const struct trace_window *window,
 	}
 }
 
+static uint64_t windows_ahead(void *loader)
+{
+	const struct windows *windows = loader;
+
+	return pipeline_ahead(windows->parts.pipeline);
+}
+
 static void windows_leave(void *loader, struct trace_window *window)
 {
 	struct windows *windows = loader;
@@ -130,6 +137,7 @@ static const struct driver_ops windows_ops = {
 	.enter = windows_enter,
 	.resume = windows_resume,
 	.work = windows_work,
+	.ahead = windows_ahead,
 	.still = windows_still,
 	.count = windows_count,
 	.look = windows_look,

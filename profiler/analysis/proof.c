@@ -107,6 +107,8 @@ static double replay_into(const struct window *window, size_t settle, double pre
 		return -1;
 	for (size_t i = 0; i < settle; i++)
 		compute_s[i] = compute_s[settle];
+	if (settle > 0)
+		compute_s[settle - 1] += (double)window->raw->catch_up_ns * 1e-9;
 	replay.steps = replay.samples[replay.sample_count - 1].batch;
 	if (replay.steps > settle + steps)
 		replay.steps = settle + steps;

@@ -30,6 +30,8 @@ static struct made_up {
 	unsigned stills;   /* times that devices were waited for, */
 	uint64_t still_ns; /* the last one, */
 	uint32_t devices;  /* and what that gave */
+	uint64_t ahead;    /* samples that are ready, */
+	uint64_t comes;    /* and so many more each time that it is asked */
 } made_up;
 
 static void noted(const char *what)
@@ -99,6 +101,12 @@ static uint32_t made_up_still(void *loader)
 	return made_up.devices;
 }
 
+static uint64_t made_up_ahead(void *loader)
+{
+	(void)loader;
+	return made_up.ahead += made_up.comes;
+}
+
 static void made_up_count(void *loader)
 {
 	(void)loader;
@@ -129,6 +137,7 @@ static const struct driver_ops made_up_ops = {
 	.enter = made_up_enter,
 	.resume = made_up_resume,
 	.work = made_up_work,
+	.ahead = made_up_ahead,
 	.still = made_up_still,
 	.count = made_up_count,
 	.look = made_up_look,
@@ -155,7 +164,8 @@ static int begin(void **state)
 
 	if (driven_setup(state) < 0)
 		return -1;
-	made_up = (struct made_up){.about = {.batch = DRIVEN_BATCH}, .delivers = true};
+	made_up = (struct made_up){.about = {.batch = DRIVEN_BATCH, .slots = 5},
+				   .delivers = true};
 	parts = made_up_parts(trace_claim(driven.trace, false));
 	return driver_open(&made_up.driver, &parts) ? 0 : -1;
 }
@@ -443,6 +453,59 @@ static void jobs_in_step_wait_for_devices_once(void **state)
 	assert_int_equal(made_up.stills, 2);
 }
 
+/* A window of a second, cut short, in which so many samples are ready at the begin, and at the
+ * end; `comes` more at each look until it is measured. */
+static struct trace_window *made_ready(enum trace_kind kind, uint64_t begin,
+				       uint64_t end, uint64_t comes)
+{
+	struct trace_window *window = driven_ask(kind);
+
+	window->length_ns = 1000000000;
+	made_up.ahead = begin;
+	made_up.comes = comes;
+	while (window->begin.time_ns == 0)
+		assert_true(step());
+	window->length_ns = 1000000;
+	made_up.comes = 0;
+	begin = made_up.ahead;
+	made_up.ahead = end;
+	train(window);
+	made_up.ahead = begin;
+	return window;
+}
+
+/* By a quarter of what the windows before ended with beyond their begin. */
+static void windows_begin_as_far_ahead_as_those_of_their_kind_end(void **state)
+{
+	const struct trace_window *window;
+
+	(void)state;
+	made_ready(TRACE_REAL, 10, 34, 0);
+	assert_int_equal(made_up.ahead, 10);
+	made_ready(TRACE_CACHED, 10, 10, 2); /* 12 there are, and 14 when it begins */
+	assert_int_equal(made_up.ahead, 14);
+	window = made_ready(TRACE_REAL, 10, 30, 2); /* 12 there are; by 24 / 4 */
+	assert_int_equal(made_up.ahead, 12 + 6 + 2);
+	assert_true(window->catch_up_ns >= 3000000);
+	made_ready(TRACE_REAL, 10, 0, 2); /* and by 10 / 4 */
+	assert_int_equal(made_up.ahead, 12 + 8 + 2);
+	made_ready(TRACE_REAL, 10, 10, 2); /* less by 22 / 4: by 3 */
+	assert_int_equal(made_up.ahead, 12 + 4 + 2);
+}
+
+/* Nor is waited for more than there is room for. */
+static void what_does_not_come_is_not_waited_for_long(void **state)
+{
+	const struct trace_window *window;
+
+	(void)state;
+	made_ready(TRACE_REAL, 0, 1000, 0);
+	window = made_ready(TRACE_REAL, 0, 0, 0);
+	assert_true(window->catch_up_ns >= 125000000);
+	made_ready(TRACE_REAL, 0, 0, 10);
+	assert_int_equal(made_up.ahead, 10 + 5 * DRIVEN_BATCH + 10);
+}
+
 static void an_observed_run_waits_for_no_device(void **state)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
@@ -579,6 +642,8 @@ int main(int argc, char **argv)
 		MADE_UP(where_the_data_end_without_devices_the_request_does),
 		MADE_UP(so_they_are_where_whole_epochs_end),
 		MADE_UP(jobs_in_step_wait_for_devices_once),
+		MADE_UP(windows_begin_as_far_ahead_as_those_of_their_kind_end),
+		MADE_UP(what_does_not_come_is_not_waited_for_long),
 		MADE_UP(an_observed_run_waits_for_no_device),
 		MADE_UP(without_dsa_it_is_left_alone),
 		MADE_UP(batches_that_come_together_end_a_window_together),

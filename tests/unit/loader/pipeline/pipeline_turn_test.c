@@ -130,6 +130,60 @@ static void staging_never_runs_out_of_samples(void **state)
 	rig_close(rig);
 }
 
+/* ---- a reader that takes what is published ---- */
+
+static uint32_t first_slot; /* of the first batch that was published */
+static void (*publish)(struct batch_sink *sink, uint32_t slot,
+		       const struct batch_sink_batch *batch,
+		       const struct batch_sink_sample *samples);
+
+static void note_first(struct batch_sink *sink, uint32_t slot,
+		       const struct batch_sink_batch *batch,
+		       const struct batch_sink_sample *samples)
+{
+	if (batch->step == 0 && batch->pass == 0)
+		first_slot = slot;
+	publish(sink, slot, batch, samples);
+}
+
+static uint64_t published(struct sink *sink)
+{
+	uint64_t samples = 0;
+
+	pthread_mutex_lock(&sink->lock);
+	for (uint32_t i = 0; i < sink->batches; i++)
+		samples += sink->batch[i].told.good;
+	pthread_mutex_unlock(&sink->lock);
+	return samples;
+}
+
+/* Until it was taken, or thrown away, what is prepared is ahead of the reader. */
+static void it_is_ahead_by_what_is_prepared_and_not_taken(void **state)
+{
+	static const struct pipeline_turn stream = {.ops = &turn_stream};
+	struct rig *rig = rig_open(rig_good, "");
+	struct batch_sink_ops kept = *rig->sink.base.ops;
+	uint64_t ahead = 0;
+
+	(void)state;
+	publish = kept.publish;
+	kept.publish = note_first;
+	kept.final = false;
+	rig->sink.base.ops = &kept;
+	assert_int_equal(pipeline_ahead(rig->pipeline), 0);
+	pipeline_start(rig->pipeline, &stream);
+	sink_wait(&rig->sink);
+	while (ahead == 0 ||
+	       ahead != published(&rig->sink)) /* until there is no room */
+		ahead = pipeline_ahead(rig->pipeline);
+	pipeline_delivered(rig->pipeline, first_slot);
+	assert_int_equal(pipeline_ahead(rig->pipeline),
+			 ahead - rig->sink.batch[0].told.good);
+	pipeline_stop(rig->pipeline);
+	assert_int_equal(pipeline_ahead(rig->pipeline), 0);
+	rig_close(rig);
+}
+
 /* The data set's files are where nobody looks for them, or back again. */
 static void move_files(bool away)
 {
@@ -173,6 +227,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(repeats_leave_the_stream_alone),
 		cmocka_unit_test(staged_bytes_are_used_for_their_own_sample_alone),
 		cmocka_unit_test(staging_never_runs_out_of_samples),
+		cmocka_unit_test(it_is_ahead_by_what_is_prepared_and_not_taken),
 		cmocka_unit_test(
 			what_could_not_be_read_before_is_used_once_it_is_staged),
 	};
