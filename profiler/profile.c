@@ -171,7 +171,9 @@ void profile_init(struct profile *profile)
 		.device_copy_s = INTERVAL_UNKNOWN,
 		.stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
 		.rates = {TRACE_RATED(PROFILE_UNKNOWN)},
-		.proof = {.share = {STAGE_TABLE(UNKNOWN_SHARE)}, .fetch_half = NAN},
+		.proof = {.share = {STAGE_TABLE(UNKNOWN_SHARE)},
+			  .fetch_half = NAN,
+			  .slowed_half = NAN},
 	};
 }
 

@@ -315,6 +315,8 @@ struct profile_proof {
 	double share[STAGES]; /* of wall time */
 	double fetch_half;    /* of fetch's interval, by what windows differ in; NAN:
 			       * unknown */
+	double slowed_half;   /* of the interval of what prep slows the step by; NAN:
+			       * unknown */
 	char *basis;          /* how it was found, one line */
 };
 

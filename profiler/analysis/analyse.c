@@ -3,10 +3,10 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/busy.h"
+#include "profiler/analysis/contention.h"
 #include "profiler/analysis/curves.h"
 #include "profiler/analysis/device_idle.h"
 #include "profiler/analysis/profile_fill.h"
-#include "profiler/analysis/program_reads.h"
 #include "profiler/analysis/proof.h"
 #include "profiler/analysis/sample_times.h"
 #include "profiler/analysis/shares.h"
@@ -26,6 +26,7 @@ struct evidence {
 	size_t count;
 	bool observed;
 	double corrected; /* as shares.h says */
+	struct contention contention;
 	struct device_idle idle;
 };
 
@@ -192,66 +193,6 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
-/* The part of what the step takes in loaded windows that is prepared beside it: prep that
- * can't keep up falls behind. PyTorch's windows wait for it. NAN: nothing was prepared. */
-static double analyse_kept_up(const struct profile *profile)
-{
-	double beside = 0;
-
-	if (profile_loader(profile) == LOADER_TORCH)
-		return 1;
-	for (size_t i = 0; i < profile->prep_points; i++)
-		if (profile->prep_curve[i].with_consumer)
-			beside = profile->prep_curve[i].per_s.value;
-	return beside > 0 ? beside / profile->rates[TRACE_LOADED].value : NAN;
-}
-
-/* By what the step is slowed by prep of as many samples as it takes, as loaded windows show
- * it, share of wall time; NAN: unknown. A loader of the program's own without workers
- * prepares only while a step waits. */
-static double analyse_slowed(const struct profile *profile)
-{
-	const struct interval *rates = profile->rates;
-
-	if (profile_loader(profile) == LOADER_TORCH && profile->workers == 0)
-		return 0;
-	return (1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) /
-	       analyse_kept_up(profile) * rates[TRACE_REAL].value;
-}
-
-/* Seconds a sample that steps of such windows take outside of their loader; NAN: there is
- * none, or the program computes on a device, ahead of what it asks for. */
-static double analyse_own_time(const struct evidence *evidence, enum trace_kind kind)
-{
-	double seconds = 0, samples = 0;
-
-	for (size_t i = 0; i < evidence->count; i++) {
-		const struct window *window = &evidence->windows[i];
-
-		if (window->kind != kind || !shares_uses(window))
-			continue;
-		if (window->raw->made.devices != TRACE_NO_DEVICES)
-			return NAN;
-		seconds += window->seconds - window->blocked_s;
-		samples += window->samples;
-	}
-	return samples > 0 ? seconds / samples : NAN;
-}
-
-/* Prep stall = consumer blocked + consumer slowed: what cached steps take outside of their
- * loader beyond synthetic ones is the second, the first touch of a batch that another
- * process made included. Of a program that computes on a device loaded windows tell it. */
-static void analyse_set_contention(const struct evidence *evidence,
-				   struct profile *profile)
-{
-	double more = analyse_own_time(evidence, TRACE_CACHED) -
-		      analyse_own_time(evidence, TRACE_SYNTHETIC);
-
-	profile->prep_contention = analyse_slowed(profile);
-	if (profile->workers > 0 && isfinite(more))
-		profile->prep_contention = more * profile->rates[TRACE_REAL].value;
-}
-
 /* By what real steps would have been longer, that which limits them would have been. */
 static void analyse_correct(double corrected, double share[STAGES])
 {
@@ -262,27 +203,12 @@ static void analyse_correct(double corrected, double share[STAGES])
 		share[i] /= 1 + corrected;
 }
 
-/* The part of real windows' prep that is done while the step computes, as all of loaded
- * windows' is, but for PyTorch's, which have the step wait, too. The rest is done, as fast as
- * prep is alone, or as fetch lets it, while the step is blocked, and slows nothing. */
-static double analyse_beside(const struct profile *profile,
-			     const double blocked[STAGES])
-{
-	const struct interval *rates = profile->rates;
-	double alone = fmax(1, rates[TRACE_PREP].value / rates[TRACE_REAL].value);
-
-	if (profile_loader(profile) == LOADER_TORCH)
-		return 1;
-	return fmin(1, fmax(0, 1 - fmax(0, blocked[STAGE_FETCH]) -
-				       alone * fmax(0, blocked[STAGE_PREP])));
-}
-
 /* Blocked time can't see the consumer slowed; that part is taken from loaded windows.
  */
 static int add_proof(const struct evidence *evidence, struct profile *profile)
 {
 	struct proof proof;
-	double slowed = analyse_slowed(profile);
+	bool slowed;
 
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
 	profile->handover_s = proof.handover_s;
@@ -292,8 +218,7 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
 	analyse_correct(evidence->corrected, proof.share);
-	slowed = isnan(slowed) ? 0 : slowed * analyse_beside(profile, proof.share);
-	proof.share[STAGE_PREP] += slowed;
+	slowed = contention_add(&evidence->contention, profile, proof.share);
 	for (int i = 0; i < STAGES; i++) {
 		profile->proof.share[i] = proof.share[i];
 		profile->proof_gap =
@@ -302,9 +227,8 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	}
 	return profile_text(
 		&profile->proof.basis, "%s%s", proof.basis,
-		slowed == 0
-			? ""
-			: "; what preparation slows the step by, from loaded windows");
+		slowed ? "; what preparation slows the step by, from loaded windows"
+		       : "");
 }
 
 /* Of an observed run the time blocked is all there is: shares without an interval. */
@@ -490,13 +414,14 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	add_hits(evidence, profile);
 	add_copies(evidence, profile);
 	analyse_add_cpu(evidence, profile);
-	program_reads_find(evidence->windows, evidence->count, profile);
+	profile_fill_program_reads(evidence->windows, evidence->count, profile);
 	add_outside(sessions, count, evidence, profile);
 	if (evidence->count > 0 && add_curves(evidence, profile) < 0)
 		return -ENOMEM;
 	if (sample_times_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
-	analyse_set_contention(evidence, profile);
+	contention_find(evidence->windows, evidence->count, profile,
+			&evidence->contention);
 	analyse_bound(profile);
 	if (device_idle_find(sessions, count, evidence->windows, evidence->count,
 			     profile, &evidence->idle) < 0 ||

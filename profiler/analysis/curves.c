@@ -202,9 +202,14 @@ struct interval curves_at(const struct profile_point *points, size_t count, unsi
 	return INTERVAL_UNKNOWN;
 }
 
-/* What steps took by themselves: a program's own loader has them wait, too, as they do when
- * they get what is made. */
-static double loaded_seconds(const struct window *window)
+bool curves_is_loaded(const struct window *window)
+{
+	const struct curve loaded = {TRACE_LOADED, 0};
+
+	return of_curve(window, &loaded);
+}
+
+double curves_loaded_seconds(const struct window *window)
 {
 	return window->trace->loader.kind == TRACE_TORCH
 		       ? window->seconds - window->blocked_s
@@ -213,14 +218,13 @@ static double loaded_seconds(const struct window *window)
 
 struct interval curves_loaded(const struct window *windows, size_t count)
 {
-	const struct curve loaded = {TRACE_LOADED, 0};
 	double rates[TRACE_WINDOWS];
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++)
-		if (of_curve(&windows[i], &loaded))
+		if (curves_is_loaded(&windows[i]))
 			rates[used++] =
-				windows[i].samples / loaded_seconds(&windows[i]);
+				windows[i].samples / curves_loaded_seconds(&windows[i]);
 	return statistics_mean(rates, used);
 }
 

@@ -21,8 +21,12 @@ int curves_add(const struct window *windows, size_t count, struct profile *profi
  * none. */
 struct interval curves_at(const struct profile_point *points, size_t count, unsigned x);
 
-/* Samples/s of synthetic batches while workers prepare as much, which steps of a program's
- * own loader wait for: that time is left out. */
+/* One in which synthetic batches are taken while workers prepare as much; and what its steps
+ * took: those of a program's own loader wait for that, which is left out. */
+bool curves_is_loaded(const struct window *window);
+double curves_loaded_seconds(const struct window *window);
+
+/* Samples/s of these windows. */
 struct interval curves_loaded(const struct window *windows, size_t count);
 
 /*

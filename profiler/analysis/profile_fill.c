@@ -2,6 +2,7 @@
 #include "profiler/analysis/profile_fill.h"
 #include "loader/base/permutation.h"
 #include "profiler/analysis/busy.h"
+#include "profiler/analysis/shares.h"
 #include "profiler/rank_waits.h"
 
 #include <errno.h>
@@ -369,4 +370,33 @@ int profile_fill_ranks(const struct trace *trace, struct profile *profile)
 			result = fill_rank(&waits.rows[i], profile);
 	rank_waits_free(&waits);
 	return result;
+}
+
+/* ---- what the program reads ---- */
+
+static bool program_reads_uses(const struct window *window)
+{
+	return window->kind == TRACE_REAL && window->ended &&
+	       (shares_uses(window) || window->trace->observe);
+}
+
+void profile_fill_program_reads(const struct window *windows, size_t count,
+				struct profile *profile)
+{
+	double reads = 0, bytes = 0, samples = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct window_calls calls;
+
+		if (!program_reads_uses(&windows[i]) ||
+		    !window_program_reads(windows[i].raw, &calls))
+			continue;
+		reads += (double)calls.reads;
+		bytes += (double)calls.bytes;
+		samples += (double)windows[i].raw->samples;
+	}
+	if (samples <= 0)
+		return;
+	profile->program_reads_per_sample = reads / samples;
+	profile->program_bytes_per_sample = bytes / samples;
 }

@@ -20,6 +20,11 @@ int profile_fill_ranks(const struct trace *trace, struct profile *profile);
 int profile_fill_window(const struct window *window, bool used,
 			struct profile *profile);
 
+/* What the program itself reads beside the loader, of a sample: of the real windows that the
+ * shares are of, or of the one of an observed run. */
+void profile_fill_program_reads(const struct window *windows, size_t count,
+				struct profile *profile);
+
 /* Total of a counter over the session's processes. */
 uint64_t profile_fill_total(const struct trace *trace, enum trace_counter counter);
 

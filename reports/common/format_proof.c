@@ -26,26 +26,16 @@ const char *format_proof_name(const struct profile *profile)
 		       : "time blocked";
 }
 
-/* What preparation slows the step by is known from loaded windows alone, which are few:
- * half of that share's interval. */
-static double format_slowed_half(const struct profile *profile)
-{
-	const struct interval *loaded = &profile->rates[TRACE_LOADED];
-	double half = profile->rates[TRACE_REAL].value * interval_half(*loaded) /
-		      (loaded->value * loaded->value);
-
-	return isfinite(profile->prep_contention) && half > 0 ? half : 0;
-}
-
-/* The second has no interval of its own. It comes from the same windows, but less of what
- * they scatter by is taken out: it counts as half as sure as the first. */
+/* The second has no interval of its own, but what preparation slows the step by, which few
+ * windows tell. It comes from the same windows, but less of what they scatter by is taken
+ * out: it counts as half as sure as the first. */
 static bool format_is_apart(const struct profile *profile, double share,
 			    const struct interval *first)
 {
-	double gap = fabs(share - first->value);
+	double gap = fabs(share - first->value), half = profile->proof.slowed_half;
 	double sure = fmax(HANDED, 2 * (first->high - first->low));
 
-	return gap > APART || gap > sure + format_slowed_half(profile);
+	return gap > APART || gap > sure + (half > 0 ? half : 0);
 }
 
 /* All that training waits, by the second measurement; of a stage that it does not see, by

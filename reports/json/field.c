@@ -76,6 +76,7 @@ const struct field field_profile[] = {
 	TRACE_RATED(FIELD_RATE) STAGE_STALLS(FIELD_PROOF)
 		AT("second_proof.basis", TEXT, proof.basis),
 	AT("second_proof.gap_share", NUMBER, proof_gap),
+	AT("second_proof.slowed_half_share", NUMBER, proof.slowed_half),
 	AT("limit.what", LIMIT, limit),
 	AT("limit.next", LIMIT, limit_next),
 	AT("limit.why", TEXT, limit_why),
