@@ -19,6 +19,7 @@ struct sum {
 #define ALMOST_CORES  .15 /* CPU time of another thread that is worth one */
 #define COPIED        .1 /* of a step: where copies are longer it waits for them, too */
 #define SPINS         .5 /* of a step are kernels, and of their time a thread runs */
+#define ENOUGH        4  /* cached windows: prep beside the step is known from them */
 
 /* The windows that show the step alone. */
 static struct sum inputs_synthetic(const struct profile *profile)
@@ -38,6 +39,16 @@ static struct sum inputs_synthetic(const struct profile *profile)
 	return sum;
 }
 
+/* By as many workers as the run has. */
+static bool inputs_is_prep(const struct profile *profile,
+			   const struct profile_window *window, enum trace_kind kind)
+{
+	return window->kind.id == (int)kind && window->used &&
+	       (window->workers == 0 || window->workers == profile->workers) &&
+	       window->prep_cpu_s > 0 && window->prepared != UNKNOWN &&
+	       window->prepared > 0;
+}
+
 /* Prep's CPU time per sample over the windows of a kind, and its scatter. */
 static struct sum prep_cpu(const struct profile *profile, enum trace_kind kind)
 {
@@ -48,9 +59,7 @@ static struct sum prep_cpu(const struct profile *profile, enum trace_kind kind)
 		const struct profile_window *window = &profile->windows[i];
 		double each;
 
-		if (window->kind.id != (int)kind || !window->used ||
-		    !(window->prep_cpu_s > 0) || window->prepared == UNKNOWN ||
-		    window->prepared == 0)
+		if (!inputs_is_prep(profile, window, kind))
 			continue;
 		each = window->prep_cpu_s / (double)window->prepared;
 		sum.samples += (double)window->prepared;
@@ -218,8 +227,9 @@ static double inputs_delay(const struct profile *profile, bool in_turn)
 int inputs_find_prep(const struct profile *profile, struct inputs *inputs,
 		     struct error *err)
 {
-	struct sum cached = prep_cpu(profile, TRACE_CACHED),
-		   alone = prep_cpu(profile, TRACE_PREP);
+	const struct sum cached = prep_cpu(profile, TRACE_CACHED);
+	const struct sum all_alone = prep_cpu(profile, TRACE_PREP);
+	const struct sum alone = cached.windows < ENOUGH ? all_alone : (struct sum){0};
 	double windows = cached.windows + alone.windows, spread, busy;
 	unsigned at_once;
 
@@ -238,7 +248,7 @@ int inputs_find_prep(const struct profile *profile, struct inputs *inputs,
 		(cached.samples + alone.samples);
 	inputs->work_s =
 		(cached.cpu_s + alone.cpu_s) / (cached.samples + alone.samples);
-	split_waiting(profile, &cached, &alone, inputs);
+	split_waiting(profile, &cached, &all_alone, inputs);
 	spread = cached.windows > 1 ? cached.spread : alone.spread;
 	inputs->half[INPUT_PREP] = fmax(
 		LEAST_HALF,

@@ -110,6 +110,22 @@ static void predicts_fewer_cores(void **state)
 	known_run_expect(&known_prep_bound, &change, 1 / (1e-3 + 10e-6 + 5e-6));
 }
 
+/* The same, whatever prep takes where no step computes beside it. */
+static void prep_is_known_from_windows_with_a_step(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+
+	(void)state;
+	change.cores = 1;
+	known_run_make(&profile, &known_prep_bound);
+	for (int i = 0; i < 8; i++)
+		known_run_add_window(&profile, "prep", 2500, .8e-3, .8e-3);
+	assert_float_equal(known_run_predict(&profile, &change)->per_s.value,
+			   1 / (1e-3 + 10e-6 + 5e-6), 20);
+	profile_free(&profile);
+}
+
 /* Workers that sleep are no work for the cores. */
 static void predicts_workers_of_a_delayed_prep(void **state)
 {
@@ -364,6 +380,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(knows_copies_to_a_device),
 		cmocka_unit_test(knows_what_types_do_to_copies),
 		cmocka_unit_test(predicts_fewer_cores),
+		cmocka_unit_test(prep_is_known_from_windows_with_a_step),
 		cmocka_unit_test(predicts_workers_of_a_delayed_prep),
 		cmocka_unit_test(knows_samples_that_take_longer_than_the_delay),
 		cmocka_unit_test(tells_waiting_for_kernels_from_work),

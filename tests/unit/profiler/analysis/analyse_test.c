@@ -308,7 +308,8 @@ static void the_time_outside_of_its_loader_splits_prep(void **state)
 	close_to(profile.prep_contention, 2 / 20., 1e-9);
 	close_to(profile.prep_waiting, 3 / 20., 1e-9);
 	/* While prep blocks it 3 of 10 of a batch are prepared, while fetch does a quarter. */
-	close_to(profile.proof.share[STAGE_PREP], 3 / 20. + (1 - 3 / 10.) * 4 / 20., 1e-9);
+	close_to(profile.proof.share[STAGE_PREP], 3 / 20. + (1 - 3 / 10.) * 4 / 20.,
+		 1e-9);
 	close_to(profile.proof.share[STAGE_FETCH], 5 / 20. - 5 / 20. * 4 / 20., 1e-9);
 	profile_free(&profile);
 	session_free(trace);
