@@ -201,7 +201,8 @@ uint64_t pipeline_repeats(const struct pipeline *pipeline);
 uint32_t pipeline_probes(struct pipeline *pipeline,
 			 struct pipeline_sample probes[PIPELINE_PROBES]);
 
-/* Samples that are prepared and that the reader has not taken. */
+/* Samples that are prepared and that the reader has not taken; of batches that are not
+ * finished those of the oldest alone: others' hits are prepared early, whatever limits. */
 uint64_t pipeline_ahead(struct pipeline *pipeline);
 
 /* CPU time of the prep threads since they started, in nanoseconds. */

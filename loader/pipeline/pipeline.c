@@ -212,16 +212,12 @@ void pipeline_delivered(struct pipeline *p, uint32_t slot)
 
 uint64_t pipeline_ahead(struct pipeline *p)
 {
+	const struct batch *head;
 	uint64_t ahead;
 
 	pthread_mutex_lock(&p->lock);
-	ahead = p->untaken;
-	for (uint32_t i = 0; i < p->open; i++) {
-		const struct batch *batch =
-			&p->batches[p->fifo[(p->head + i) % RING_SLOTS]];
-
-		ahead += batch->done - batch->holes;
-	}
+	head = &p->batches[p->fifo[p->head]];
+	ahead = p->untaken + (p->open > 0 ? head->done - head->holes : 0);
 	pthread_mutex_unlock(&p->lock);
 	return ahead;
 }
