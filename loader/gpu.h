@@ -17,7 +17,7 @@
  *
  * The host waits in gpu_twins_finish(), but not for the program's kernels on this batch;
  * and in gpu_twins_release() for those on the batch that was released so many releases
- * before as the ring has slots. Its slot's next copy waits for that as well: so far ahead of
+ * before as the ring has slots. Its twin is written again only then, too: so far ahead of
  * its device may a program be, also in batches that are not copied again. Each call leaves
  * the thread's current context as it found it.
  * A twin belongs to one thread at a time, as its slot does.
@@ -167,8 +167,8 @@ void gpu_twins_finish(struct gpu_twins *twins, uint32_t slot);
 
 /*
  * What a copy can be at best: from memory of the driver's own to the device, `count` of
- * `bytes` one after another on the loader's stream of copies. Waits for them, *ns: how long that
- * took. 0, or -errno and one line.
+ * `bytes` one after another on the loader's stream of copies. Waits for them, *ns: how
+ * long that took. 0, or -errno and one line.
  */
 struct gpu_buffer;
 struct gpu_buffer *gpu_buffer_open(struct gpu *gpu, size_t bytes, struct error *err);

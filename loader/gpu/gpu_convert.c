@@ -58,18 +58,22 @@ static int convert_make_staging(struct gpu *gpu, struct error *err)
 {
 	const struct cuda *cuda = &gpu->cuda;
 	size_t bytes = gpu->config.batch * gpu->config.sample_bytes;
+	const char *call = NULL;
 	cuda_result code = CUDA_SUCCESS;
 
 	for (unsigned i = 0; i < 2 && code == CUDA_SUCCESS; i++) {
 		struct gpu_staging *staging = &gpu->converter.staging[i];
 
+		call = "cuEventCreate";
 		code = cuda->cuEventCreate(&staging->read, CU_EVENT_DISABLE_TIMING);
-		if (code == CUDA_SUCCESS)
-			code = cuda->cuMemAlloc_v2(&staging->bytes, bytes);
+		if (code != CUDA_SUCCESS)
+			break;
+		call = "cuMemAlloc";
+		code = cuda->cuMemAlloc_v2(&staging->bytes, bytes);
 	}
 	if (code == CUDA_SUCCESS)
 		return 0;
-	cuda_fail(cuda, code, "cuMemAlloc", err);
+	cuda_fail(cuda, code, call, err);
 	return error_within(err, -ENOMEM, "device: %zu MB for batches of bytes",
 			    2 * bytes >> 20);
 }

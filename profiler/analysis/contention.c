@@ -14,18 +14,27 @@ static double contention_counted(const struct window *window,
 	return (double)window_counted(window->raw, counter);
 }
 
+/* Of the windows of a kind that count, together. */
+static double contention_sum(const struct window *windows, size_t count,
+			     enum trace_kind kind, enum trace_counter counter)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (windows[i].kind == kind && shares_uses(&windows[i]))
+			sum += contention_counted(&windows[i], counter);
+	return sum;
+}
+
 /* CPU time of a sample's prep in cached windows, s; NAN: unknown. */
 static double contention_prep_cpu(const struct window *windows, size_t count)
 {
-	double cpu_ns = 0, samples = 0;
+	double cpu_ns = contention_sum(windows, count, TRACE_CACHED, TRACE_prep_cpu_ns);
 
-	for (size_t i = 0; i < count; i++) {
-		if (windows[i].kind != TRACE_CACHED || !shares_uses(&windows[i]))
-			continue;
-		cpu_ns += contention_counted(&windows[i], TRACE_prep_cpu_ns);
-		samples += contention_counted(&windows[i], TRACE_prepared_samples);
-	}
-	return cpu_ns > 0 && samples > 0 ? cpu_ns * 1e-9 / samples : NAN;
+	return cpu_ns > 0 ? cpu_ns * 1e-9 /
+				    contention_sum(windows, count, TRACE_CACHED,
+						   TRACE_prepared_samples)
+			  : NAN;
 }
 
 /* Samples that are prepared for each that the step takes. PyTorch's steps wait for them. */
@@ -48,7 +57,7 @@ static double contention_seconds(const struct window *window, double cores,
 			contention_counted(window, TRACE_prepared_samples);
 	double cpu_s = (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9 / cores;
 
-	if (!(here_s > 0) || isnan(prep_cpu_s) || !(cores > 0))
+	if (!(here_s > 0) || !isfinite(prep_cpu_s) || !(cores > 0))
 		return seconds;
 	return seconds + (prep_cpu_s / here_s - 1) * fmin(cpu_s, seconds);
 }
@@ -100,15 +109,12 @@ static double contention_own_time(const struct window *windows, size_t count,
 /* CPU time of the threads that read, over that of those that prepare, in real windows. */
 static double contention_fetch(const struct window *windows, size_t count)
 {
-	double fetch_ns = 0, prep_ns = 0;
+	double prep_ns = contention_sum(windows, count, TRACE_REAL, TRACE_prep_cpu_ns);
 
-	for (size_t i = 0; i < count; i++) {
-		if (windows[i].kind != TRACE_REAL || !shares_uses(&windows[i]))
-			continue;
-		fetch_ns += contention_counted(&windows[i], TRACE_fetch_cpu_ns);
-		prep_ns += contention_counted(&windows[i], TRACE_prep_cpu_ns);
-	}
-	return prep_ns > 0 ? fetch_ns / prep_ns : 0;
+	return prep_ns > 0 ? contention_sum(windows, count, TRACE_REAL,
+					    TRACE_fetch_cpu_ns) /
+				     prep_ns
+			   : 0;
 }
 
 /* Prep stall = consumer blocked + consumer slowed: what cached steps take outside of their
