@@ -1,71 +1,27 @@
 #!/usr/bin/python3
-"""dsa whatif and dsa run --sweep with real runs: what is verified is kept one by one,
-what can't be tried is refused before anything runs, and a kill loses nothing that was
-measured. How good predictions are is no matter here. Speaks TAP.
+"""dsa whatif with real runs: what is verified is kept one by one, what can't be tried is
+refused before anything runs, and a kill loses nothing that was measured. How good
+predictions are is no matter here, and what a change does is tested in whatif_tried.t.
+Speaks TAP.
 SLEEPS most of the time. SOAK=1: more changes, for longer.
 
 	tests/whatif.t		all of it
 	tests/whatif.t killed	one of the tests below
 """
 
-import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
+from house import DSA, TRAIN, Tap, children, end_all, wait_until
+from tried import RATE_BUDGET, SOAK, clean, result_of, run_all, sound, verified, verify, whatif
 
-SOAK = bool(os.environ.get("SOAK"))
-RATE_BUDGET = "6s" if SOAK else "2.5s"  # of each change that is tried
 WORKERS = [1, 2, 3] if SOAK else [1, 2]
 
 tap = Tap()
-
-
-def run(scratch, *options):
-    """A run of throttled storage and a small cache."""
-    done = scratch.run(DSA, "run", "-o", "out", "--budget", BUDGET, "--workers", "2",
-                       "--cache", "30%", "--storage-bandwidth", "1200K", *options, "--", TRAIN,
-                       "--dataset", scratch.at("images"), "--size", "32", "--batch", "8",
-                       "--emulate-gpu", "800")
-    tap.ok(done.returncode == 0, f"dsa run {' '.join(options)}", done.stderr)
-    return done
-
-
-def result_of(scratch, out="out"):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
-def verified(scratch, out="out"):
-    return result_of(scratch, out)["verifications"]
-
-
-def whatif(scratch, *words):
-    return scratch.run(DSA, "whatif", *words, "--budget", RATE_BUDGET)
-
-
-def verify(scratch, *words):
-    return whatif(scratch, *words, "--resume")
-
-
-def clean(scratch, out="out"):
-    return not children() and sorted(os.listdir(scratch.at(out))) == ["report.html", "run.json"]
-
-
-def sound(one):
-    """Rate, error and coverage of a verification fit each other."""
-    rate = one["measured_per_s"]
-    good = rate["value"] > 0 and one["when"].endswith("Z") and one["why"]
-    if "predicted_per_s" in one and "value" in one["predicted_per_s"]:
-        told = one["predicted_per_s"]
-        good = good and abs(told["value"] / rate["value"] - 1 - one["error"]) < 1e-6 and \
-            one["covered"] == int(told["low"] <= rate["value"] <= told["high"])
-    return good
 
 
 def verifies(scratch):
@@ -88,49 +44,6 @@ def verifies(scratch):
            [one["change"] for one in verified(scratch, "other")] ==
            [{"cache_share": .6}, {"cores": 1}],
            "-o keeps it elsewhere, with what was there", done.stderr)
-
-
-def applies(scratch):
-    """The change is what the program really runs with."""
-    # The emulated accelerator is all that limits a run whose cache holds everything.
-    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25,0.5")
-    rates = {one["change"]["gpu_speed"]: one["measured_per_s"]["value"]
-             for one in verified(scratch)}
-    tap.ok(done.returncode == 0 and rates[.25] <= 200 and rates[.25] < rates[.5] <= 400,
-           "a slower accelerator takes no more than it can", rates, done.stderr)
-    done = verify(scratch, "out", "--cache", "0%", "--storage-bandwidth", "1M")
-    slow = verified(scratch)[-1]
-    size = result_of(scratch)["dataset"]["bytes"] / result_of(scratch)["dataset"]["samples"]
-    tap.ok(slow["measured_per_s"]["value"] * size <= 1.2e6 and "hit_ratio" not in slow,
-           "slower storage gives no more than it may", slow, size)
-    policies = ["lru", "fifo"] if SOAK else ["lru"]
-    done = verify(scratch, "out", "--cache", "60%", "--cache-policy", ",".join(policies))
-    tap.ok(all(0 < one["hit_ratio"] < .6 for one in verified(scratch)[-len(policies):]),
-           "another policy has other hits", verified(scratch), done.stderr)
-
-
-def jobs(scratch):
-    """Several at once, and each with the accelerator that it was given."""
-    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
-                  "--jobs", "1,2,1x+0.5x" if SOAK else "2,1x+0.5x")
-    rates = {(one["change"]["jobs"], "job_speeds" in one["change"]):
-             one["measured_per_s"]["value"] for one in verified(scratch)}
-    tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)),
-           "jobs are tried together", verified(scratch), done.stderr)
-    tap.ok(200 < rates[2, False] <= 400 and rates[2, True] <= 300 and
-           rates[2, True] < rates[2, False] and
-           (not SOAK or rates[1, False] <= 200 and rates[1, False] < rates[2, False]),
-           "each is as fast as its accelerator", rates)
-    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
-                  "--jobs", "2,1x+0.5x", "--share")
-    shared = {"job_speeds" in one["change"]: one["measured_per_s"]["value"]
-              for one in verified(scratch) if one["change"].get("share")}
-    tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)) and
-           "share the loader x2" in done.stdout, "jobs that share a loader are tried",
-           verified(scratch), done.stderr)
-    tap.ok(200 < shared[False] <= 400 and shared[True] <= 230,
-           "and go at the pace of the slowest", shared)
-    tap.ok(clean(scratch), "nothing is left behind", children(), os.listdir(scratch.at("out")))
 
 
 def refuses(scratch):
@@ -165,23 +78,6 @@ def observed(scratch):
     done = scratch.run(DSA, "whatif", "seen")
     tap.ok(done.returncode == 3 and len(done.stderr.splitlines()) == 1 and done.stdout == "",
            "a run that was only observed tells nothing", done.stderr, done.stdout)
-
-
-def sweeps(scratch):
-    done = run(scratch, "--sweep", "cores=1,1", "--sweep", "cache=0%,60%", "--sweep",
-               "cache-policy=minio,lru", "--sweep-budget", RATE_BUDGET)
-    changes = [one["change"] for one in verified(scratch)]
-    tap.ok(changes == [{"cores": 1, "cache_share": 0},
-                       {"cores": 1, "cache_share": .6, "cache_policy": "minio"},
-                       {"cores": 1, "cache_share": .6, "cache_policy": "lru"}],
-           "each combination is measured once, and kept in their order", changes, done.stderr)
-    tap.ok("dsa: 1 of 3: 1 core, " in done.stderr and "dsa: 3 of 3: 1 core, " in done.stderr,
-           "which one is measured is told", done.stderr)
-    tap.ok(all(sound(one) for one in verified(scratch)) and clean(scratch), "and is sound",
-           verified(scratch))
-    done = scratch.run(DSA, "run", "--sweep", "cores=500", "-o", "not-made", "--", TRAIN)
-    tap.ok(done.returncode == 3 and not os.path.exists(scratch.at("not-made")),
-           "a sweep that can't be tried is refused before the run", done.stderr)
 
 
 def begin(scratch, count):
@@ -252,21 +148,5 @@ def hostile(scratch):
     tap.ok(not complaints, "results that are damaged", *complaints)
 
 
-TESTS = [verifies, applies, jobs, refuses, observed, sweeps, killed, interrupted, together, hostile]
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored where this runs
-    adopt_orphans()
-    with Scratch() as place:
-        place.images(count=100)
-        run(place)
-        os.rename(place.at("out"), place.at("one run"))
-        for test in TESTS:
-            if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
-                continue
-            for folder in ("out", "other"):
-                shutil.rmtree(place.at(folder), ignore_errors=True)
-            shutil.copytree(place.at("one run"), place.at("out"))
-            test(place)
-            end_all(children())
-    tap.done()
+    run_all(tap, [verifies, refuses, observed, killed, interrupted, together, hostile])
