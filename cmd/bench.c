@@ -305,10 +305,11 @@ static const struct command command_ring = {
 
 static json_t *copy_way_json(const struct bench_copy_way *way)
 {
-	return json_pack("{s:s,s:I,s:f,s:f,s:f}", "transfer", way->transfer,
+	return json_pack("{s:s,s:I,s:f,s:f,s:f,s:f}", "transfer", way->transfer,
 			 "batch_bytes", (json_int_t)way->batch_bytes, "wall_s",
 			 way->seconds, "copy_bytes_per_s", way->bytes_per_s,
-			 "samples_per_s", way->samples_per_s);
+			 "limit_bytes_per_s", way->limit_bytes_per_s, "samples_per_s",
+			 way->samples_per_s);
 }
 
 static int copy_json(const struct bench_copy *copy)
@@ -318,12 +319,11 @@ static int copy_json(const struct bench_copy *copy)
 	for (int i = 0; i < 2; i++)
 		if (copy->ways[i].transfer != NULL)
 			json_array_append_new(points, copy_way_json(&copy->ways[i]));
-	return cmd_print_json(json_pack("{s:s,s:s,s:I,s:b,s:b,s:f,s:o}", "stage",
-					"copy", "device", copy->device, "batches",
+	return cmd_print_json(json_pack("{s:s,s:s,s:I,s:b,s:b,s:o}", "stage", "copy",
+					"device", copy->device, "batches",
 					(json_int_t)copy->batches, "huge_pages",
 					(int)copy->huge, "unpinned",
-					(int)copy->unpinned, "limit_bytes_per_s",
-					copy->limit_bytes_per_s, "points", points),
+					(int)copy->unpinned, "points", points),
 			      DIGITS);
 }
 
@@ -332,7 +332,6 @@ static void copy_text(const struct bench_copy *copy)
 	printf("%-18s%12s\n", "device", copy->device);
 	printf("%-18s%12s\n", "huge pages", copy->huge ? "yes" : "no");
 	printf("%-18s%12s\n", "pinned", copy->unpinned ? "no" : "yes");
-	printf("%-18s%12.1f\n", "MB/s at most", copy->limit_bytes_per_s / MILLION);
 	for (int i = 0; i < 2; i++) {
 		const struct bench_copy_way *way = &copy->ways[i];
 
@@ -340,6 +339,8 @@ static void copy_text(const struct bench_copy *copy)
 			continue;
 		printf("%-7s%-11s%12.1f\n", way->transfer, "MB/s",
 		       way->bytes_per_s / MILLION);
+		printf("%-7s%-11s%12.1f\n", way->transfer, "at most",
+		       way->limit_bytes_per_s / MILLION);
 		printf("%-7s%-11s%12.0f\n", way->transfer, "samples/s",
 		       way->samples_per_s);
 	}

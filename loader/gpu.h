@@ -1,15 +1,16 @@
 /*
  * gpu.h - batches on a device: every slot of a ring has a twin there.
  *
- *	host    slot  -- copy -->  twin              transfer=output: as prepared
- *	        slot  -- copy -->  bytes -- convert -->  twin      transfer=uint8
+ *	slot	samples, labels  -- copy -->  samples, labels		transfer=output
+ *	slot	bytes, labels    -- copy -->  bytes, labels		transfer=uint8
+ *				 -- convert -->  numbers, before them
  *
- * Copies go to one stream of the loader, conversions and labels to another, each in the
- * order in which slots are published: a batch is converted while the next one is copied,
- * for which there is room for the bytes of two.
+ * Copies go to one stream of the loader, conversions to another, each in the order in
+ * which slots are published: a batch is converted while the next one is copied. A full
+ * slot is one copy: its twin has the labels where the slot has them.
  *
- *	gpu_twins_copy()	the stream that writes the twin waits for its last
- *				release; copies, converts, and marks the twin ready
+ *	gpu_twins_copy()	the stream of copies waits for the twin's last release;
+ *				copies, converts, and marks the twin ready
  *	gpu_twins_wait()	a stream of the program waits until it is
  *	gpu_twins_release()	the twin is free once that stream has come so far
  *	gpu_twins_finish()	the caller waits until the twin was ready: then the slot
@@ -84,11 +85,14 @@ uint32_t gpu_idle_but_copies(const struct gpu *gpu);
 /* The stream of the call that is asking for a batch; NULL: none is, or the default one. */
 void gpu_set_asking(struct gpu *gpu, void *stream);
 
+/* What lies on a device begins at a multiple of it. */
+enum { GPU_ALIGNED = 256 };
+
 /* The slots of a ring. Each has behind its samples room for the labels: int64. */
 struct gpu_slots {
 	void *start;       /* of the first */
 	size_t slot_bytes; /* from slot to slot */
-	size_t labels;     /* where they begin in a slot */
+	size_t labels;     /* where they begin in a slot: a multiple of GPU_ALIGNED */
 	uint32_t count;
 };
 

@@ -120,8 +120,9 @@ def test_bench(tap, scratch):
            not copied["unpinned"] and copied["stage"] == "copy", "with what was copied", copied)
     tap.ok(points["uint8"]["batch_bytes"] * 4 == points["output"]["batch_bytes"] ==
            8 * 3 * 224 * 224 * 4, "bytes are a quarter", points)
-    rates = [point["copy_bytes_per_s"] for point in points.values()]
-    tap.ok(all(0 < rate <= 4.01e9 for rate in [*rates, copied["limit_bytes_per_s"]]),
+    rates = [point[key] for point in points.values()
+             for key in ("copy_bytes_per_s", "limit_bytes_per_s")]
+    tap.ok(all(0 < rate <= 4.01e9 for rate in rates),
            "nothing beats the device", copied)
     told = bench(scratch, "--steps", 6, "--batch", 8, fake="register=refused")
     tap.ok(told.returncode == 0 and "pinned                      no" in told.stdout,

@@ -54,30 +54,6 @@ static int convert_load(struct gpu *gpu, const struct prep_config *to,
 			    "device: it can't convert bytes (transfer=output?)");
 }
 
-static int convert_make_staging(struct gpu *gpu, struct error *err)
-{
-	const struct cuda *cuda = &gpu->cuda;
-	size_t bytes = gpu->config.batch * gpu->config.sample_bytes;
-	const char *call = NULL;
-	cuda_result code = CUDA_SUCCESS;
-
-	for (unsigned i = 0; i < 2 && code == CUDA_SUCCESS; i++) {
-		struct gpu_staging *staging = &gpu->converter.staging[i];
-
-		call = "cuEventCreate";
-		code = cuda->cuEventCreate(&staging->read, CU_EVENT_DISABLE_TIMING);
-		if (code != CUDA_SUCCESS)
-			break;
-		call = "cuMemAlloc";
-		code = cuda->cuMemAlloc_v2(&staging->bytes, bytes);
-	}
-	if (code == CUDA_SUCCESS)
-		return 0;
-	cuda_fail(cuda, code, call, err);
-	return error_within(err, -ENOMEM, "device: %zu MB for batches of bytes",
-			    2 * bytes >> 20);
-}
-
 int gpu_convert_open(struct gpu *gpu, const struct prep_config *to, struct error *err)
 {
 	struct gpu_converter *converter = &gpu->converter;
@@ -87,21 +63,13 @@ int gpu_convert_open(struct gpu *gpu, const struct prep_config *to, struct error
 		return result;
 	convert_set(converter, to);
 	gpu->sample_bytes = 3 * convert_bytes[to->type] * converter->area;
-	return convert_make_staging(gpu, err);
+	return 0;
 }
 
 void gpu_convert_close(struct gpu *gpu)
 {
-	struct gpu_converter *converter = &gpu->converter;
-
-	for (unsigned i = 0; i < 2; i++) {
-		if (converter->staging[i].bytes != 0)
-			gpu->cuda.cuMemFree_v2(converter->staging[i].bytes);
-		if (converter->staging[i].read != NULL)
-			gpu->cuda.cuEventDestroy_v2(converter->staging[i].read);
-	}
-	if (converter->module != NULL)
-		gpu->cuda.cuModuleUnload(converter->module);
+	if (gpu->converter.module != NULL)
+		gpu->cuda.cuModuleUnload(gpu->converter.module);
 }
 
 cuda_result gpu_convert(struct gpu *gpu, cuda_address from, cuda_address to,

@@ -7,19 +7,11 @@
 
 #include <pthread.h>
 
-/* Bytes of a batch on the device, between its copy and its conversion. */
-struct gpu_staging {
-	cuda_address bytes;
-	cuda_event read; /* they have been converted */
-};
-
 /* How bytes become numbers there: convert.ptx. */
 struct gpu_converter {
-	cuda_module module;            /* NULL: they do not */
-	cuda_function function;        /* of the type */
-	struct gpu_staging staging[2]; /* one is converted as the other is copied */
-	unsigned turns;                /* batches that were staged */
-	uint32_t area;                 /* pixels of a sample */
+	cuda_module module;     /* NULL: they do not */
+	cuda_function function; /* of the type */
+	uint32_t area;          /* pixels of a sample */
 	uint32_t step, plane; /* from pixel to pixel, from colour to colour: numbers */
 	float factor[3], offset[3];
 };
@@ -29,8 +21,8 @@ struct gpu {
 	struct cuda cuda;
 	cuda_device device;
 	cuda_context context;
-	bool primary; /* the context is the device's, and retained */
-	cuda_stream copying, converting;
+	bool primary;                    /* the context is the device's, and retained */
+	cuda_stream copying, converting; /* the latter makes a mirror's calls, too */
 	pthread_mutex_t
 		lock; /* held while a batch's work is enqueued, which must not mix */
 	struct gpu_converter converter;
@@ -61,7 +53,7 @@ cuda_result gpu_note_release(struct gpu *gpu, cuda_stream stream);
 int gpu_convert_open(struct gpu *gpu, const struct prep_config *to, struct error *err);
 void gpu_convert_close(struct gpu *gpu);
 
-/* Enqueues it, on `converting`: of the bytes at `from` on the device, staged or others. */
+/* Enqueues it, on `converting`: of the bytes at `from` on the device. */
 cuda_result gpu_convert(struct gpu *gpu, cuda_address from, cuda_address to,
 			uint32_t count);
 
@@ -76,6 +68,7 @@ struct gpu_mirror {
 	bool made, has, read_only; /* `memory` is there; it is mapped */
 	cuda_address start;
 	int fd;
+	cuda_event copied;          /* of who made it: copies up to the last call */
 	_Atomic cuda_result failed; /* a copy could not be enqueued */
 };
 

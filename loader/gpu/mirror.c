@@ -98,6 +98,9 @@ static int mirror_make(struct gpu_mirror *mirror, struct error *err)
 		return error_within(err, -ENOMEM, "%zu MB that jobs share",
 				    mirror->bytes >> 20);
 	}
+	result = cuda->cuEventCreate(&mirror->copied, CU_EVENT_DISABLE_TIMING);
+	if (result != CUDA_SUCCESS)
+		return mirror_fail(mirror, result, "cuEventCreate", err);
 	mirror->pinned =
 		cuda->cuMemHostRegister_v2(mirror->host, mirror->bytes,
 					   CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS;
@@ -173,6 +176,8 @@ static void mirror_free(const struct gpu_mirror *mirror)
 	const struct cuda *cuda = &mirror->gpu->cuda;
 
 	gpu_finish(mirror->gpu);
+	if (mirror->copied != NULL)
+		cuda->cuEventDestroy_v2(mirror->copied);
 	if (mirror->pinned)
 		cuda->cuMemHostUnregister(mirror->host);
 	if (mirror->has)
@@ -223,6 +228,22 @@ void gpu_mirror_copy(struct gpu_mirror *mirror, size_t offset, size_t bytes)
 	trace_add(gpu->config.process, TRACE_device_bytes, bytes);
 }
 
+/* On the other stream: behind a call of the host the next copy would wait until a thread has
+ * made it. */
+static cuda_result mirror_enqueue_call(const struct gpu_mirror *mirror,
+				       void (*call)(void *context), void *context)
+{
+	const struct gpu *gpu = mirror->gpu;
+	const struct cuda *cuda = &gpu->cuda;
+	cuda_result result = cuda->cuEventRecord(mirror->copied, gpu->copying);
+
+	if (result == CUDA_SUCCESS)
+		result = cuda->cuStreamWaitEvent(gpu->converting, mirror->copied, 0);
+	return result == CUDA_SUCCESS
+		       ? cuda->cuLaunchHostFunc(gpu->converting, call, context)
+		       : result;
+}
+
 void gpu_mirror_call(struct gpu_mirror *mirror, void (*call)(void *context),
 		     void *context)
 {
@@ -233,7 +254,7 @@ void gpu_mirror_call(struct gpu_mirror *mirror, void (*call)(void *context),
 	if (result == CUDA_SUCCESS)
 		result = gpu_enter(gpu, &mode);
 	if (result == CUDA_SUCCESS) {
-		result = gpu->cuda.cuLaunchHostFunc(gpu->copying, call, context);
+		result = mirror_enqueue_call(mirror, call, context);
 		gpu_leave(gpu, mode);
 	}
 	mirror_note(mirror, result);
@@ -242,15 +263,18 @@ void gpu_mirror_call(struct gpu_mirror *mirror, void (*call)(void *context),
 static int mirror_judge(const struct gpu_mirror *mirror,
 			cuda_result (*ask)(cuda_stream stream), struct error *err)
 {
+	const struct gpu *gpu = mirror->gpu;
 	cuda_result result = mirror->failed;
 	unsigned mode;
 
 	if (result == CUDA_SUCCESS)
-		result = gpu_enter(mirror->gpu, &mode);
+		result = gpu_enter(gpu, &mode);
 	if (result != CUDA_SUCCESS)
 		return mirror_fail(mirror, result, "copying to it", err);
-	result = ask(mirror->gpu->copying);
-	gpu_leave(mirror->gpu, mode);
+	result = ask(gpu->copying);
+	if (result == CUDA_SUCCESS)
+		result = ask(gpu->converting);
+	gpu_leave(gpu, mode);
 	return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY
 		       ? 0
 		       : mirror_fail(mirror, result, "copying to it", err);

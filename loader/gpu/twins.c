@@ -7,15 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What lies on a device begins at a multiple of it. */
-enum { TWIN_ALIGNED = 256, TWIN_EVENTS = 5 };
+enum { TWIN_EVENTS = 5 };
 
 struct gpu_twin {
-	cuda_event copying, copied;   /* on the stream of copies; with times */
-	cuda_event converting, ready; /* on that of conversions, likewise */
-	cuda_event released;          /* the program's last use of it */
-	bool under_way;               /* nobody has waited for `ready` */
-	cuda_result failed;           /* why the copy could not be enqueued */
+	cuda_event copying, copied; /* on the stream of copies; with times */
+	cuda_event converting;      /* on that of conversions, likewise */
+	cuda_event ready;           /* on the last of them, likewise */
+	cuda_event released;        /* the program's last use of it */
+	bool under_way;             /* nobody has waited for `ready` */
+	cuda_result failed;         /* why the copy could not be enqueued */
 };
 
 struct gpu_twins {
@@ -23,15 +23,21 @@ struct gpu_twins {
 	struct gpu_slots slots;
 	bool pinned;
 	cuda_address memory;
-	size_t twin_bytes, labels; /* from twin to twin; where labels begin in one */
-	struct gpu_twin *twins;    /* slots.count */
+	size_t twin_bytes; /* from twin to twin */
+	size_t copied;     /* where in one begins what slots hold: samples, labels */
+	struct gpu_twin *twins; /* slots.count */
 };
 
 /* ---- opening ---- */
 
 static size_t twins_align(size_t bytes)
 {
-	return (bytes + TWIN_ALIGNED - 1) / TWIN_ALIGNED * TWIN_ALIGNED;
+	return (bytes + GPU_ALIGNED - 1) / GPU_ALIGNED * GPU_ALIGNED;
+}
+
+static bool twins_converts(const struct gpu_twins *twins)
+{
+	return twins->gpu->converter.module != NULL;
 }
 
 static int twins_make_memory(struct gpu_twins *twins, struct error *err)
@@ -40,8 +46,9 @@ static int twins_make_memory(struct gpu_twins *twins, struct error *err)
 	size_t labels = gpu->config.batch * sizeof(int64_t), bytes;
 	cuda_result result;
 
-	twins->labels = twins_align(gpu->config.batch * gpu->sample_bytes);
-	twins->twin_bytes = twins->labels + twins_align(labels);
+	if (twins_converts(twins))
+		twins->copied = twins_align(gpu->config.batch * gpu->sample_bytes);
+	twins->twin_bytes = twins_align(twins->copied + twins->slots.labels + labels);
 	bytes = twins->slots.count * twins->twin_bytes;
 	result = gpu->cuda.cuMemAlloc_v2(&twins->memory, bytes);
 	if (result == CUDA_SUCCESS)
@@ -63,7 +70,7 @@ static cuda_result twin_make_events(const struct cuda *cuda, struct gpu_twin *tw
 		{&twin->copied, 0},
 		{&twin->converting, 0},
 		{&twin->ready, CU_EVENT_BLOCKING_SYNC},
-		{&twin->released, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC},
+		{&twin->released, CU_EVENT_DISABLE_TIMING},
 	};
 	cuda_result result = CUDA_SUCCESS;
 
@@ -178,11 +185,9 @@ void gpu_twins_close(struct gpu_twins *twins)
 
 /* ---- the writer's side ---- */
 
-static struct gpu_batch twins_batch(const struct gpu_twins *twins, uint32_t slot)
+static cuda_address twins_start(const struct gpu_twins *twins, uint32_t slot)
 {
-	uint64_t start = twins->memory + slot * twins->twin_bytes;
-
-	return (struct gpu_batch){start, start + twins->labels};
+	return twins->memory + slot * twins->twin_bytes;
 }
 
 static const char *twins_slot(const struct gpu_twins *twins, uint32_t slot)
@@ -196,19 +201,6 @@ struct twins_source {
 	const struct gpu_mirror *mirror; /* there, from offset on */
 	size_t offset;
 };
-
-/* In turn: the one converted meanwhile, the other copied to. */
-static struct gpu_staging *twins_staging(const struct gpu_twins *twins)
-{
-	struct gpu_converter *converter = &twins->gpu->converter;
-
-	return &converter->staging[converter->turns % 2];
-}
-
-static bool twins_converts(const struct gpu_twins *twins)
-{
-	return twins->gpu->converter.module != NULL;
-}
 
 /* Up to the mirror's end, then from its begin on. */
 static cuda_result twins_take_run(const struct gpu_twins *twins, cuda_address from,
@@ -228,7 +220,7 @@ static cuda_result twins_take_samples(const struct gpu_twins *twins, uint32_t sl
 {
 	const struct gpu *gpu = twins->gpu;
 	const struct gpu_mirror *mirror = source->mirror;
-	cuda_address to = twins_batch(twins, slot).data;
+	cuda_address to = twins_start(twins, slot);
 	size_t offset = source->offset % mirror->bytes;
 	size_t most = (mirror->bytes - offset) / gpu->config.sample_bytes;
 	uint32_t first = count < most ? count : (uint32_t)most;
@@ -240,74 +232,70 @@ static cuda_result twins_take_samples(const struct gpu_twins *twins, uint32_t sl
 	return result;
 }
 
-/* To the twin; where bytes are converted, to where that reads them. */
-static cuda_result twins_copy_samples(const struct gpu_twins *twins, uint32_t slot,
-				      const struct twins_source *source, uint32_t count)
+static cuda_result twins_copy_bytes(const struct gpu *gpu, cuda_address to,
+				    const void *from, size_t bytes)
 {
-	const struct gpu *gpu = twins->gpu;
-	bool converts = twins_converts(twins);
-
-	if (source->mirror != NULL)
-		return converts ? CUDA_SUCCESS
-				: twins_take_samples(twins, slot, source, count);
-	return gpu->cuda.cuMemcpyHtoDAsync_v2(
-		converts ? twins_staging(twins)->bytes : twins_batch(twins, slot).data,
-		source->samples, count * gpu->config.sample_bytes, gpu->copying);
+	return gpu->cuda.cuMemcpyHtoDAsync_v2(to, from, bytes, gpu->copying);
 }
 
-/* First of all: behind the samples they would wait for those of the next batch. */
-static cuda_result twins_enqueue_labels(const struct gpu_twins *twins, uint32_t slot,
-					uint32_t count)
+/* A full slot in one piece: a copy of its labels alone would hold up the next batch's for
+ * longer than their bytes take. */
+static cuda_result twins_copy_slot(const struct gpu_twins *twins, uint32_t slot,
+				   const struct twins_source *source, uint32_t count)
 {
 	const struct gpu *gpu = twins->gpu;
-	cuda_result result = gpu->cuda.cuStreamWaitEvent(
-		gpu->converting, twins->twins[slot].released, 0);
+	const char *from = twins_slot(twins, slot);
+	size_t at = twins->slots.labels, labels = count * sizeof(int64_t);
+	cuda_address to = twins_start(twins, slot) + twins->copied;
+	cuda_result result = CUDA_SUCCESS;
 
+	if (source->samples == from && count == gpu->config.batch)
+		return twins_copy_bytes(gpu, to, from, at + labels);
+	if (source->mirror == NULL)
+		result = twins_copy_bytes(gpu, to, source->samples,
+					  count * gpu->config.sample_bytes);
+	else if (!twins_converts(twins))
+		result = twins_take_samples(twins, slot, source, count);
 	return result == CUDA_SUCCESS
-		       ? gpu->cuda.cuMemcpyHtoDAsync_v2(
-				 twins_batch(twins, slot).labels,
-				 twins_slot(twins, slot) + twins->slots.labels,
-				 count * sizeof(int64_t), gpu->converting)
+		       ? twins_copy_bytes(gpu, to + at, from + at, labels)
 		       : result;
 }
 
-/* The stream of copies does not wait for the program where conversions do. */
 static cuda_result twins_enqueue_copy(const struct gpu_twins *twins, uint32_t slot,
 				      const struct twins_source *source, uint32_t count)
 {
 	const struct gpu *gpu = twins->gpu;
 	const struct gpu_twin *twin = &twins->twins[slot];
-	cuda_event before =
-		twins_converts(twins) ? twins_staging(twins)->read : twin->released;
-	cuda_result result = gpu->cuda.cuStreamWaitEvent(gpu->copying, before, 0);
+	bool converts = twins_converts(twins);
+	cuda_result result =
+		gpu->cuda.cuStreamWaitEvent(gpu->copying, twin->released, 0);
 
+	if (result == CUDA_SUCCESS && converts) /* a batch that nobody has released */
+		result = gpu->cuda.cuStreamWaitEvent(gpu->copying, twin->ready, 0);
 	if (result == CUDA_SUCCESS)
 		result = gpu->cuda.cuEventRecord(twin->copying, gpu->copying);
 	if (result == CUDA_SUCCESS)
-		result = twins_copy_samples(twins, slot, source, count);
+		result = twins_copy_slot(twins, slot, source, count);
 	return result == CUDA_SUCCESS
-		       ? gpu->cuda.cuEventRecord(twin->copied, gpu->copying)
+		       ? gpu->cuda.cuEventRecord(converts ? twin->copied : twin->ready,
+						 gpu->copying)
 		       : result;
 }
 
 static cuda_result twins_convert(const struct gpu_twins *twins, uint32_t slot,
 				 const struct twins_source *source, uint32_t count)
 {
-	struct gpu *gpu = twins->gpu;
-	const struct gpu_staging *staging = twins_staging(twins);
-	cuda_result result;
+	cuda_address start = twins_start(twins, slot);
 
-	if (source->mirror != NULL)
-		return twins_take_samples(twins, slot, source, count);
-	result = gpu_convert(gpu, staging->bytes, twins_batch(twins, slot).data, count);
-	gpu->converter.turns++;
-	return result == CUDA_SUCCESS
-		       ? gpu->cuda.cuEventRecord(staging->read, gpu->converting)
-		       : result;
+	return source->mirror != NULL
+		       ? twins_take_samples(twins, slot, source, count)
+		       : gpu_convert(twins->gpu, start + twins->copied, start, count);
 }
 
-static cuda_result twins_enqueue_rest(const struct gpu_twins *twins, uint32_t slot,
-				      const struct twins_source *source, uint32_t count)
+static cuda_result twins_enqueue_conversion(const struct gpu_twins *twins,
+					    uint32_t slot,
+					    const struct twins_source *source,
+					    uint32_t count)
 {
 	const struct gpu *gpu = twins->gpu;
 	const struct gpu_twin *twin = &twins->twins[slot];
@@ -316,22 +304,23 @@ static cuda_result twins_enqueue_rest(const struct gpu_twins *twins, uint32_t sl
 
 	if (result == CUDA_SUCCESS)
 		result = gpu->cuda.cuEventRecord(twin->converting, gpu->converting);
-	if (result == CUDA_SUCCESS && twins_converts(twins))
+	if (result == CUDA_SUCCESS)
 		result = twins_convert(twins, slot, source, count);
 	return result == CUDA_SUCCESS
 		       ? gpu->cuda.cuEventRecord(twin->ready, gpu->converting)
 		       : result;
 }
 
+/* What was enqueued of a batch that failed is over before its slot is written again. */
 static cuda_result twins_enqueue(struct gpu_twins *twins, uint32_t slot,
 				 const struct twins_source *source, uint32_t count)
 {
-	cuda_result result = twins_enqueue_labels(twins, slot, count);
+	cuda_result result = twins_enqueue_copy(twins, slot, source, count);
 
-	if (result == CUDA_SUCCESS)
-		result = twins_enqueue_copy(twins, slot, source, count);
-	if (result == CUDA_SUCCESS)
-		result = twins_enqueue_rest(twins, slot, source, count);
+	if (result == CUDA_SUCCESS && twins_converts(twins))
+		result = twins_enqueue_conversion(twins, slot, source, count);
+	if (result != CUDA_SUCCESS)
+		gpu_finish(twins->gpu);
 	return result;
 }
 
@@ -400,7 +389,11 @@ int gpu_twins_wait(struct gpu_twins *twins, uint32_t slot, void *stream,
 		return twins_fail(twins, result, "copying a batch", err);
 	result = twins->gpu->cuda.cuStreamWaitEvent(stream, twin->ready, 0);
 	gpu_leave(twins->gpu, mode);
-	*batch = twins_batch(twins, slot);
+	*batch = (struct gpu_batch){
+		.data = twins_start(twins, slot),
+		.labels =
+			twins_start(twins, slot) + twins->copied + twins->slots.labels,
+	};
 	return result == CUDA_SUCCESS
 		       ? 0
 		       : twins_fail(twins, result, "cuStreamWaitEvent", err);
@@ -440,18 +433,26 @@ int gpu_twins_release(struct gpu_twins *twins, uint32_t slot, void *stream,
 				    err);
 }
 
+static double twin_ms(const struct cuda *cuda, cuda_event begun, cuda_event ended)
+{
+	float ms;
+
+	return cuda->cuEventElapsedTime(&ms, begun, ended) == CUDA_SUCCESS ? (double)ms
+									   : 0;
+}
+
 /* Copies and conversions of batches go on at the same time: a batch takes the longer of the
  * two. */
-static uint64_t twin_copy_ns(const struct cuda *cuda, const struct gpu_twin *twin)
+static uint64_t twins_copy_ns(const struct gpu_twins *twins,
+			      const struct gpu_twin *twin)
 {
-	float copy, rest;
+	const struct cuda *cuda = &twins->gpu->cuda;
+	double ms = twins_converts(twins)
+			    ? fmax(twin_ms(cuda, twin->copying, twin->copied),
+				   twin_ms(cuda, twin->converting, twin->ready))
+			    : twin_ms(cuda, twin->copying, twin->ready);
 
-	if (cuda->cuEventElapsedTime(&copy, twin->copying, twin->copied) !=
-		    CUDA_SUCCESS ||
-	    cuda->cuEventElapsedTime(&rest, twin->converting, twin->ready) !=
-		    CUDA_SUCCESS)
-		return 0;
-	return (uint64_t)((double)fmaxf(copy, rest) * 1e6);
+	return (uint64_t)(ms * 1e6);
 }
 
 void gpu_twins_finish(struct gpu_twins *twins, uint32_t slot)
@@ -464,7 +465,7 @@ void gpu_twins_finish(struct gpu_twins *twins, uint32_t slot)
 		return;
 	if (cuda->cuEventSynchronize(twin->ready) == CUDA_SUCCESS)
 		trace_add(twins->gpu->config.process, TRACE_device_copy_ns,
-			  twin_copy_ns(cuda, twin));
+			  twins_copy_ns(twins, twin));
 	twin->under_way = false;
 	gpu_leave(twins->gpu, mode);
 }

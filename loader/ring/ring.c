@@ -45,7 +45,7 @@ static bool ring_lay_out(struct ring *ring, const struct ring_shape *shape,
 	    slot > SIZE_MAX / 2)
 		return false;
 	if (shape->gpu != NULL) {
-		ring->device_labels = shared_round_up(slot, sizeof(int64_t));
+		ring->device_labels = shared_round_up(slot, GPU_ALIGNED);
 		slot = ring->device_labels + shape->batch * sizeof(int64_t);
 	}
 	slot = shared_round_up(slot, slot >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE

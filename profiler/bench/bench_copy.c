@@ -1,5 +1,5 @@
-/* bench_copy.c - copies slots of rings to a device, both ways in turn, and what could be
- * copied at best. */
+/* bench_copy.c - copies slots of rings to a device, both ways in turn, and beside each what
+ * could be copied at best. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/math/median.h"
@@ -18,15 +18,24 @@
 enum {
 	COPY_ROUND = 64,   /* batches each way before the next one's turn, */
 	COPY_ROUNDS = 256, /* so often, as far as medians go */
-	COPY_LIMIT = 2,    /* beside the ways */
 };
 
-/* One way: a device, and a ring that has twins there. */
+/* Bytes/s of each round: a host that takes its cores away for a while spoils some rounds,
+ * not the median. */
+struct copy_rates {
+	double per_s[COPY_ROUNDS];
+	size_t count;
+};
+
+/* One way: a device, a ring that has twins there, and memory of the driver's that holds as
+ * much as a batch: what ends each copy costs the same. */
 struct copied_ring {
 	struct gpu *gpu;
 	struct ring *ring;
 	struct ring_reader *reader;
 	struct ring_shape shape;
+	struct gpu_buffer *buffer;
+	struct copy_rates rates, limit;
 };
 
 static int copied_ring_open(struct copied_ring *copied, const struct options *options,
@@ -42,11 +51,15 @@ static int copied_ring_open(struct copied_ring *copied, const struct options *op
 		copied->ring = ring_open(&copied->shape, err);
 	if (copied->ring != NULL)
 		copied->reader = ring_join(copied->ring, err);
-	return copied->reader != NULL ? 0 : -err->code;
+	if (copied->reader != NULL)
+		copied->buffer = gpu_buffer_open(
+			copied->gpu, config->batch * config->sample_bytes, err);
+	return copied->buffer != NULL ? 0 : -err->code;
 }
 
 static void copied_ring_close(struct copied_ring *copied)
 {
+	gpu_buffer_close(copied->buffer);
 	ring_leave(copied->reader);
 	ring_close(copied->ring);
 	gpu_close(copied->gpu);
@@ -92,11 +105,6 @@ struct copy_bench {
 	const struct options *options;
 	struct trace_process *process;
 	struct copied_ring rings[2];
-	struct gpu_buffer *buffer;
-	/* Bytes/s of each round, of ways and limit: a host that takes its cores away for a
-	 * while spoils some rounds, not the median. */
-	double rates[COPY_LIMIT + 1][COPY_ROUNDS];
-	size_t rounds;
 };
 
 static size_t copy_sample_bytes(const struct prep_config *config, struct error *err)
@@ -108,7 +116,7 @@ static size_t copy_sample_bytes(const struct prep_config *config, struct error *
 	return bytes;
 }
 
-/* What the loader prepares, or what the program gets. */
+/* What the loader prepares, made there into what the program gets; or that itself. */
 static int copy_open_way(struct copy_bench *bench, struct bench_copy *result, int way,
 			 struct error *err)
 {
@@ -119,6 +127,7 @@ static int copy_open_way(struct copy_bench *bench, struct bench_copy *result, in
 		.batch = options->batch,
 		.slots = 1,
 		.process = bench->process,
+		.converted = output ? NULL : &options->delivered,
 	};
 
 	if (!output && !options->converted)
@@ -135,7 +144,6 @@ static int copy_open_way(struct copy_bench *bench, struct bench_copy *result, in
 static int copy_open(struct copy_bench *bench, struct bench_copy *result,
 		     struct error *err)
 {
-	const struct copied_ring *output = &bench->rings[1];
 	int status = 0;
 
 	bench->process = calloc(1, sizeof(*bench->process));
@@ -143,56 +151,54 @@ static int copy_open(struct copy_bench *bench, struct bench_copy *result,
 		return error_sys(err, ENOMEM, "cannot copy batches");
 	for (int way = 0; way < 2 && status == 0; way++)
 		status = copy_open_way(bench, result, way, err);
-	if (status < 0)
-		return status;
-	bench->buffer = gpu_buffer_open(output->gpu, result->ways[1].batch_bytes, err);
-	return bench->buffer != NULL ? 0 : -err->code;
+	return status;
 }
 
 static void copy_close(struct copy_bench *bench)
 {
-	gpu_buffer_close(bench->buffer);
 	for (int way = 0; way < 2; way++)
 		copied_ring_close(&bench->rings[way]);
 	free(bench->process);
 }
 
-static void copy_note(struct copy_bench *bench, int way, uint64_t batch_bytes,
-		      uint32_t count, int64_t ns)
+static void copy_note(struct copy_rates *rates, uint64_t bytes, uint64_t ns)
 {
-	if (bench->rounds < COPY_ROUNDS)
-		bench->rates[way][bench->rounds] =
-			(double)batch_bytes * count / ((double)ns / 1e9);
+	if (rates->count < COPY_ROUNDS)
+		rates->per_s[rates->count++] = (double)bytes / ((double)ns / 1e9);
 }
 
-/* A round each way and of the limit. */
-static int copy_round(struct copy_bench *bench, struct bench_copy *result,
-		      uint32_t count, struct error *err)
+/* A round of one way, then of its limit. */
+static int copy_way_round(struct copied_ring *ring, struct bench_copy_way *way,
+			  uint32_t count, struct error *err)
 {
+	int64_t took = copied_ring_round(ring, count, err);
 	uint64_t ns;
 	int status;
 
-	for (int way = 0; way < 2; way++) {
-		int64_t took = 0;
-
-		if (result->ways[way].transfer == NULL)
-			continue;
-		took = copied_ring_round(&bench->rings[way], count, err);
-		if (took < 0)
-			return (int)took;
-		result->ways[way].seconds += (double)took / 1e9;
-		copy_note(bench, way, result->ways[way].batch_bytes, count, took);
-	}
-	status = gpu_buffer_copy(bench->buffer, count, &ns, err);
-	copy_note(bench, COPY_LIMIT, result->ways[1].batch_bytes, count, (int64_t)ns);
-	bench->rounds++;
+	if (took < 0)
+		return (int)took;
+	way->seconds += (double)took / 1e9;
+	copy_note(&ring->rates, way->batch_bytes * count, (uint64_t)took);
+	status = gpu_buffer_copy(ring->buffer, count, &ns, err);
+	copy_note(&ring->limit, way->batch_bytes * count, ns);
 	return status;
 }
 
-static double copy_rate(struct copy_bench *bench, int way)
+static int copy_round(struct copy_bench *bench, struct bench_copy *result,
+		      uint32_t count, struct error *err)
 {
-	return median(bench->rates[way],
-		      bench->rounds < COPY_ROUNDS ? bench->rounds : COPY_ROUNDS);
+	int status = 0;
+
+	for (int way = 0; way < 2 && status == 0; way++)
+		if (result->ways[way].transfer != NULL)
+			status = copy_way_round(&bench->rings[way], &result->ways[way],
+						count, err);
+	return status;
+}
+
+static double copy_rate(struct copy_rates *rates)
+{
+	return median(rates->per_s, rates->count);
 }
 
 static void copy_conclude(struct copy_bench *bench, struct bench_copy *result)
@@ -207,11 +213,11 @@ static void copy_conclude(struct copy_bench *bench, struct bench_copy *result)
 
 		if (way->transfer == NULL)
 			continue;
-		way->bytes_per_s = copy_rate(bench, i);
+		way->bytes_per_s = copy_rate(&bench->rings[i].rates);
+		way->limit_bytes_per_s = copy_rate(&bench->rings[i].limit);
 		way->samples_per_s = way->bytes_per_s / (double)way->batch_bytes *
 				     bench->options->batch;
 	}
-	result->limit_bytes_per_s = copy_rate(bench, COPY_LIMIT);
 }
 
 /* The first round, in which drivers make what they need, is not counted. */
@@ -223,7 +229,8 @@ static int copy_measure(struct copy_bench *bench, uint64_t batches,
 
 	if (batches == 0)
 		batches = COPY_BYTES / result->ways[1].batch_bytes + 1;
-	bench->rounds = 0;
+	for (int way = 0; way < 2; way++)
+		bench->rings[way].rates.count = bench->rings[way].limit.count = 0;
 	while (result->batches < batches && status == 0) {
 		uint64_t left = batches - result->batches;
 		uint32_t count = left < COPY_ROUND ? (uint32_t)left : COPY_ROUND;

@@ -101,9 +101,10 @@ int bench_ring_run(const struct options *options, uint64_t batches,
 struct bench_copy_way {
 	const char *transfer; /* "uint8", "output"; NULL: there is none */
 	uint64_t batch_bytes; /* that are copied, labels apart */
-	double seconds;       /* from slots to the device; what is made there of bytes
-			       * is not in it */
+	double seconds;       /* from slots to the device, and till numbers are made of
+			       * them there */
 	double bytes_per_s, samples_per_s; /* medians of rounds; */
+	double limit_bytes_per_s; /* and of copies of as much from memory of the driver's */
 };
 
 struct bench_copy {
@@ -111,8 +112,6 @@ struct bench_copy {
 	bool huge, unpinned;
 	uint64_t batches; /* each way */
 	struct bench_copy_way ways[2];
-	double limit_bytes_per_s; /* and of the same bytes as `output`, from memory of the
-				   * driver's */
 };
 
 /*

@@ -130,9 +130,8 @@ def batches(lab):
 def copy(lab):
     lab.need_gpu()
     told = json.loads(lab.dsa("bench", "copy", "--json").stdout)
-    limit = told["limit_bytes_per_s"]
     for point in told["points"]:
-        rate = point["copy_bytes_per_s"]
+        rate, limit = point["copy_bytes_per_s"], point["limit_bytes_per_s"]
         lab.check(f"dsa bench copy, transfer={point['transfer']}", rate >= LIMIT * limit,
                   f"{rate / 1e9:.1f} of {limit / 1e9:.1f} GB/s", f"{100 * LIMIT:.0f} %")
     sent_as_bytes(lab)

@@ -80,6 +80,7 @@ void fake_settings(void)
 	fake.version = (int)fake_setting("version", 13000);
 	fake.rate = fake_setting("rate", 10e9);
 	fake.unit = fake_setting("unit", 1);
+	fake.call = fake_setting("call", 0);
 	fake.memory = fake_setting("memory", 1e12);
 	fake.no_register = fake_setting("register", 0) > 0;
 	fake.no_ptx = fake_setting("ptx", 0) > 0;
@@ -148,10 +149,11 @@ static uint64_t op_cost(const struct op *op)
 		return (uint64_t)((double)op->bytes * 1e9 / fake.rate);
 	case OP_COPY_WITHIN: /* ten times faster */
 		return (uint64_t)((double)op->bytes * 1e8 / fake.rate);
+	case OP_CALL:
+		return (uint64_t)fake.call;
 	case OP_SET:
 	case OP_RECORD:
 	case OP_WAIT:
-	case OP_CALL:
 		break;
 	}
 	return 0;
@@ -163,11 +165,11 @@ static void op_act(const struct op *op)
 		return; /* nothing is done any more */
 	switch (op->kind) {
 	case OP_KERNEL:
-		if (op->count > 0)
-			converted(&op->how, op->from, op->to, op->count);
-		else if (op->bytes > 0 && fake_sum(op->from, op->bytes) != op->sum)
+		if (op->bytes > 0 && fake_sum(op->from, op->bytes) != op->sum)
 			fake_broken("a batch changed while a kernel read it",
 				    op->function->name);
+		if (op->count > 0)
+			converted(&op->how, op->from, op->to, op->count);
 		break;
 	case OP_COPY_IN:
 		if (op->pinned && fake_sum(op->from, op->bytes) != op->sum)
@@ -230,7 +232,7 @@ static uint64_t op_start(const struct CUstream_st *stream, const struct op *op,
 
 	if (op->kind == OP_WAIT)
 		return op->event->time_ns > start ? op->event->time_ns : start;
-	if (cost == 0)
+	if (cost == 0 || op->kind == OP_CALL)
 		return start;
 	if (*engine > (double)start)
 		start = (uint64_t)*engine;
@@ -247,7 +249,7 @@ static void op_run(struct CUstream_st *stream, struct op *op)
 	start = op_start(stream, op, cost);
 	end = start + cost;
 	pthread_mutex_unlock(&fake.lock);
-	if (op->kind == OP_KERNEL && op->count == 0 && op->bytes > 0) {
+	if (op->kind == OP_KERNEL && op->bytes > 0) {
 		sleep_until(start);
 		op->sum = fake_sum(op->from, op->bytes);
 	}

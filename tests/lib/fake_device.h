@@ -95,7 +95,7 @@ struct fake_device {
 	bool injected;
 
 	int devices, version;
-	double rate, unit, memory;
+	double rate, unit, call, memory;
 	bool no_register, no_ptx, read_only, mirror_writable;
 	_Atomic long fail;
 

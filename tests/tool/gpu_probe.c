@@ -308,24 +308,30 @@ static void probe_register(struct gpu_calls *gpu, char **words)
 enum { SLOTS = 6, BATCHES = 200, LABELS = 512 /* bytes */ };
 static const size_t SLOT = (size_t)64 * 224 * 224 * 3;
 
-/* As loader/gpu/twins.c enqueues them, one thing after another. */
+/* The last but two as loader/gpu/twins.c enqueues them; then without times, and with labels
+ * that are a copy of their own. */
 struct queue {
 	const char *check;
 	bool after, before, labels, awaited; /* awaited: SLOTS at once, at the most */
-	unsigned flags;                      /* of the events after them */
+	unsigned flags;                      /* of the events */
 };
 
 static const struct queue queues[] = {
 	{.check = "batches of 9.6 MB, copied one after another"},
 	{.check = "... an event after each", .after = true},
 	{.check = "... one before, too", .after = true, .before = true},
-	{.check = "... and labels", .after = true, .before = true, .labels = true},
-	{.check = "... six at once",
+	{.check = "... six at once", .after = true, .before = true, .awaited = true},
+	{.check = "... awaited asleep",
 	 .after = true,
 	 .before = true,
-	 .labels = true,
-	 .awaited = true},
-	{.check = "... awaited asleep",
+	 .awaited = true,
+	 .flags = CU_EVENT_BLOCKING_SYNC},
+	{.check = "... events without times",
+	 .after = true,
+	 .before = true,
+	 .awaited = true,
+	 .flags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING},
+	{.check = "... and labels",
 	 .after = true,
 	 .before = true,
 	 .labels = true,
@@ -375,7 +381,7 @@ static void queue_tell(const struct queue *queue, struct copies *copies)
 	char text[64];
 
 	for (int i = 0; i < SLOTS && good; i++)
-		good = GPU_WENT(gpu, cuEventCreate, &events[i][0], 0) &&
+		good = GPU_WENT(gpu, cuEventCreate, &events[i][0], queue->flags) &&
 		       GPU_WENT(gpu, cuEventCreate, &events[i][1], queue->flags);
 	for (int turn = 0; turn < 3 && good; turn++) {
 		double begin = seconds();

@@ -13,7 +13,7 @@ static size_t consumer_labels_at(const struct consumer *consumer)
 	const struct held_batches *batches = &consumer->batches;
 	size_t samples = batches->batch * batches->sample_bytes;
 
-	return (samples + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+	return (samples + GPU_ALIGNED - 1) / GPU_ALIGNED * GPU_ALIGNED;
 }
 
 static int consumer_sample_bytes(const struct options *options, size_t *bytes,

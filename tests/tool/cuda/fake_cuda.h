@@ -12,6 +12,7 @@
  *	version=N	of cuDriverGetVersion [13000]
  *	rate=BYTES	that a copy moves in a second [10e9]
  *	unit=NS		that a unit of a kernel's work takes [1]
+ *	call=NS		that a function of the host takes to be called [0]
  *	memory=BYTES	of a device [1e12]
  *	register=refused	no memory can be registered
  *	readonly=1	memory that can only be read can be registered

@@ -70,6 +70,7 @@ static void read_converting(struct op *op, void **parameters, unsigned count)
 		op->how.offset[i] = *(float *)parameters[8 + i];
 	}
 	op->count = count;
+	op->bytes = (uint64_t)count * 3 * op->how.area;
 }
 
 EXPORT cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x,
