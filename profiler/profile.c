@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define ANSWER_NARROW .04 /* share: an interval so wide tells even of no wait; */
-#define ANSWER_VAGUE  .5  /* one that reaches so far tells nothing */
 
 const char *const profile_kinds[TRACE_KINDS + 1] = {
 #define KIND_NAME(id, name) [TRACE_##id] = (name),
@@ -337,12 +336,28 @@ static double answer_width(const struct profile *profile)
 	return fmax(ANSWER_NARROW, 1 - profile->stalls[STAGE_COMPUTE].value);
 }
 
+/* True where others were busy in windows that count, and too few windows tell by how much
+ * they may be off. */
+static bool profile_is_disturbed(const struct profile *profile)
+{
+	return profile->busy.kept && !profile_is_observed(profile) &&
+	       !isfinite(profile->stalls[STAGE_COMPUTE].low);
+}
+
+bool profile_is_vague(const struct profile *profile)
+{
+	bool vague = profile_is_disturbed(profile);
+
+	for (int i = 0; i < STAGES; i++)
+		vague |= interval_reach(profile->stalls[i]) >= PROFILE_VAGUE ||
+			 fabs(profile->stalls[i].value - .5) > .5 + PROFILE_VAGUE;
+	return vague;
+}
+
 bool profile_has_answer(const struct profile *profile)
 {
-	for (int i = 0; i < STAGES; i++)
-		if (interval_reach(profile->stalls[i]) >= ANSWER_VAGUE)
-			return false;
-	return share_width(profile->stalls[STAGE_COMPUTE]) <= answer_width(profile);
+	return !profile_is_vague(profile) &&
+	       share_width(profile->stalls[STAGE_COMPUTE]) <= answer_width(profile);
 }
 
 bool profile_tells_limit(const struct profile *profile, int stage)

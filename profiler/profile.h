@@ -568,10 +568,17 @@ struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
 
+/* An interval of a share that reaches so far tells nothing. */
+#define PROFILE_VAGUE .5
+
+/* True when a share may be just anything, or is not possible; and where others were busy,
+ * though no interval tells what came of it. */
+bool profile_is_vague(const struct profile *profile);
+
 /*
  * True when the interval of what training waits for data, all stalls together, is no
- * wider than that wait, or narrow enough to say that there is none, and no share may be
- * just anything; or where no interval is known. Else there is no verdict.
+ * wider than that wait, or narrow enough to say that there is none; or where no interval
+ * is known. And the shares are not vague. Else there is no verdict.
  */
 bool profile_has_answer(const struct profile *profile);
 

@@ -72,7 +72,8 @@ static void find_stall(struct finding *finding, enum stage stage)
 	struct effect *effect = &finding->effects[finding->effect_count];
 	double points = now->value - base->value;
 
-	if (!differences_are_clear(base, now, DIFFERENCES_LEAST))
+	if (profile_is_vague(finding->base) || profile_is_vague(finding->now) ||
+	    !differences_are_clear(base, now, DIFFERENCES_LEAST))
 		return;
 	finding->effect_count++;
 	*effect = (struct effect){

@@ -428,9 +428,9 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	    profile_fill_ranks(sessions[0], profile) < 0)
 		return -ENOMEM;
 	if (add_proof(evidence, profile) < 0 || analyse_split(evidence, profile) < 0 ||
-	    add_limit(evidence, profile) < 0)
+	    busy_find(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
-	return busy_find(evidence->windows, evidence->count, profile);
+	return add_limit(evidence, profile);
 }
 
 int analyse(const struct trace *const *sessions, unsigned count,

@@ -8,8 +8,6 @@
 
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
-static const double VAGUE = .5; /* half of an interval, or beyond 0 % to 100 % */
-
 static const char *format_unknown(char *to)
 {
 	snprintf(to, FORMAT_SIZE, "n/a");
@@ -200,15 +198,6 @@ double format_half(const struct profile *profile)
 	for (int i = 0; i < STAGES; i++)
 		widest = fmax(widest, interval_reach(profile->stalls[i]));
 	return isfinite(widest) ? widest : NAN;
-}
-
-bool format_is_vague(const struct profile *profile)
-{
-	bool possible = true;
-
-	for (int i = 0; i < STAGES; i++)
-		possible &= !(fabs(profile->stalls[i].value - .5) > .5 + VAGUE);
-	return format_half(profile) >= VAGUE || !possible;
 }
 
 bool format_is_whole(const struct profile *profile)

@@ -48,9 +48,6 @@ int format_stalls(const struct interval *stalls, long tenths[STAGES]);
 /* Half of the widest interval of a share; NAN: there is none. */
 double format_half(const struct profile *profile);
 
-/* True where the shares may be anything: no number and no bar of them is worth a look. */
-bool format_is_vague(const struct profile *profile);
-
 /* True where all that training waits is known, but not for what. */
 bool format_is_whole(const struct profile *profile);
 

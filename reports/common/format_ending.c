@@ -34,7 +34,7 @@ static void format_ending_precision(FILE *out, const struct profile *profile)
 	bool far = !(profile->budget_needed_s <= REACH * profile->budget_s);
 	char budget[FORMAT_SIZE];
 
-	if (isfinite(half) && !format_is_vague(profile))
+	if (isfinite(half) && !profile_is_vague(profile))
 		fprintf(out, "±%.*f points instead of ±%.3g; ",
 			fabs(half - wanted) < .05 ? 2 : 1, half, wanted);
 	if (far)
@@ -106,7 +106,7 @@ static void format_ending_more(FILE *out, const struct profile *profile)
 	double half = format_half(profile);
 	char budget[FORMAT_SIZE];
 
-	if (isfinite(half) && !format_is_vague(profile) &&
+	if (isfinite(half) && !profile_is_vague(profile) &&
 	    isfinite(profile->budget_needed_s))
 		fprintf(out, "; the shares are known to ±%.1f points%s", 100 * half,
 			profile->status.id == STATUS_TARGET_ENDED

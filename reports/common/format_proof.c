@@ -13,7 +13,7 @@ bool format_has_proof(const struct profile *profile)
 
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		any |= isfinite(profile->proof.share[i]);
-	return any && !profile_is_observed(profile) && !format_is_vague(profile);
+	return any && !profile_is_observed(profile) && !profile_is_vague(profile);
 }
 
 const char *format_proof_name(const struct profile *profile)

@@ -5,28 +5,11 @@
 
 static const double WIDE = .04; /* an interval: then no tenths are printed */
 
-/* True when the interval of a stall excludes zero. */
-static bool format_verdict_is_seen(const struct interval *stall)
-{
-	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
-}
-
 /* True where all that training waits is known, but not for what. */
 static bool format_verdict_is_whole(const struct interval *stalls)
 {
 	return isfinite(stalls[STAGE_COMPUTE].value) &&
 	       isnan(stalls[STAGE_FETCH].value);
-}
-
-/* True when a stall is seen, or all of them together. */
-static bool format_verdict_waits(const struct interval *stalls)
-{
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		if (format_verdict_is_seen(&stalls[i]))
-			return true;
-	return stalls[STAGE_COMPUTE].high < 1 ||
-	       (format_verdict_is_whole(stalls) && isnan(stalls[STAGE_COMPUTE].high) &&
-		stalls[STAGE_COMPUTE].value < 1);
 }
 
 static double format_verdict_sum(const struct interval *stalls)
@@ -38,6 +21,20 @@ static double format_verdict_sum(const struct interval *stalls)
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		sum += isnan(stalls[i].value) ? 0 : stalls[i].value;
 	return sum;
+}
+
+/* True when the interval of a stall, or of all of them, excludes zero; without intervals,
+ * when all of them are noticed. */
+static bool format_verdict_waits(const struct interval *stalls)
+{
+	double sum = format_verdict_sum(stalls);
+	bool seen = stalls[STAGE_COMPUTE].high < 1;
+
+	if (!isfinite(stalls[STAGE_COMPUTE].low))
+		return sum > STAGE_NOTICED;
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		seen |= stalls[i].low > 0;
+	return seen && sum > 0;
 }
 
 /* The largest of the stalls. */
@@ -76,7 +73,7 @@ static void format_verdict_unknown(FILE *out, const struct profile *profile)
 		fputs("The machine was too busy: how long training waits for data is "
 		      "not known.",
 		      out);
-	else if (format_is_vague(profile))
+	else if (profile_is_vague(profile))
 		fputs("Too few windows: how long training waits for data is not known "
 		      "yet.",
 		      out);
@@ -93,24 +90,25 @@ static void format_verdict_unknown(FILE *out, const struct profile *profile)
 }
 
 /* Where every interval includes zero. */
-static void format_verdict_without_stall(FILE *out, const struct interval *compute)
+static void format_verdict_without_stall(FILE *out, const struct profile *profile)
 {
-	if (!isfinite(compute->low))
-		fputs("Training was not seen to wait for data; the measurement was too "
-		      "short for an interval.",
-		      out);
+	if (!isfinite(profile->stalls[STAGE_COMPUTE].low))
+		fprintf(out, "Training was not seen to wait for data%s.",
+			profile_is_observed(profile)
+				? ""
+				: "; the measurement was too short for an interval");
 	else
 		fputs("Training does not wait for data: what it waits is within "
 		      "the measurement's interval of zero.",
 		      out);
 }
 
-/* The stall that limits; of a result that does not say which, the largest. */
+/* What limits; of a result that does not say that, the largest stall. */
 static int format_verdict_limit(const struct profile *profile)
 {
 	int limit = profile->limit.id;
 
-	return limit > STAGE_COMPUTE && limit < STAGES
+	return limit >= STAGE_COMPUTE && limit < STAGES
 		       ? limit
 		       : format_verdict_largest(profile->stalls);
 }
@@ -130,6 +128,10 @@ static void format_verdict_limits(FILE *out, const struct profile *profile)
 		fputs("; two measurements disagree about what for", out);
 		return;
 	}
+	if (limit == STAGE_COMPUTE) {
+		fputs("; no stage of it limits", out);
+		return;
+	}
 	if (!profile_tells_limit(profile, limit)) {
 		fputs("; what limits is not known yet", out);
 		return;
@@ -147,12 +149,12 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 	double stall = format_verdict_sum(stalls);
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	if (format_is_vague(profile) || !profile_has_answer(profile)) {
+	if (profile_is_vague(profile) || !profile_has_answer(profile)) {
 		format_verdict_unknown(out, profile);
 		return;
 	}
 	if (!format_verdict_waits(stalls)) {
-		format_verdict_without_stall(out, &stalls[STAGE_COMPUTE]);
+		format_verdict_without_stall(out, profile);
 		return;
 	}
 	if (stall < profile->overhead.high &&

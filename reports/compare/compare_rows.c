@@ -163,6 +163,9 @@ static enum compare_verdict compare_rows_judge(const struct compare_row *row,
 		return COMPARE_DIFFERS;
 	if (!compare_has_interval(a) && !compare_has_interval(b))
 		return COMPARE_UNSURE;
+	if (row->unit == COMPARE_SHARE && (interval_reach(a->number) >= PROFILE_VAGUE ||
+					   interval_reach(b->number) >= PROFILE_VAGUE))
+		return COMPARE_NOISE;
 	return differences_are_clear(&a->number, &b->number, least) ? COMPARE_CLEAR
 								    : COMPARE_NOISE;
 }

@@ -4,6 +4,7 @@
 
 static void html_jobs_row(const struct html *html, const struct profile_job *job)
 {
+	const struct interval unknown[STAGES] = {STAGE_TABLE(PROFILE_UNKNOWN)};
 	const struct interval *real = &job->rates[TRACE_REAL];
 	FILE *out = html->out;
 	char text[FORMAT_RANGE];
@@ -12,7 +13,8 @@ static void html_jobs_row(const struct html *html, const struct profile_job *job
 	html_number(out, format_count(text, job->job));
 	html_number(out, format_rate(text, real->value));
 	html_number(out, html_range(text, real));
-	html_stage_cells(html, job->stalls, false);
+	html_stage_cells(html, profile_is_vague(html->profile) ? unknown : job->stalls,
+			 false);
 	html_number(out, format_percent(text, job->blocked_share));
 	if (isfinite(job->ahead_batches))
 		snprintf(text, sizeof(text), "%.1f", job->ahead_batches);

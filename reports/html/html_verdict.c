@@ -212,7 +212,7 @@ void html_shares(const struct html *html)
 		return;
 	sums = format_stalls(stalls, tenths);
 	html_section(html->out, "time", "Where the time of a step goes");
-	if (format_is_vague(html->profile)) {
+	if (profile_is_vague(html->profile)) {
 		fprintf(html->out, "<p>%s to tell the shares apart.</p>\n",
 			html->profile->busy.kept ? "The machine was too busy"
 						 : "Too few windows");

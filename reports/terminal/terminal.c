@@ -187,7 +187,7 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 	long tenths[STAGES];
 
 	if (isfinite(profile->stalls[STAGE_COMPUTE].value) &&
-	    !format_is_vague(profile)) {
+	    !profile_is_vague(profile)) {
 		bool sums = format_stalls(profile->stalls, tenths);
 
 		terminal_shares(box, profile, tenths);
@@ -242,9 +242,11 @@ static void terminal_job(struct box *box, const struct profile *profile,
 	for (int i = 0; i < STAGES; i++)
 		shares[i] = job->stalls[i].value;
 	snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
-	box_line(box, label, "%s samples/s: %s%s%s%s%s%s",
+	terminal_stages(stages, profile, shares, STAGE_COMPUTE);
+	box_line(box, label, "%s samples/s%s%s%s%s%s%s%s",
 		 format_rate(rate, job->rates[TRACE_REAL].value),
-		 terminal_stages(stages, profile, shares, STAGE_COMPUTE),
+		 profile_is_vague(profile) ? "" : ": ",
+		 profile_is_vague(profile) ? "" : stages,
 		 job->waits_for == NULL ? "" : "; waits for ",
 		 job->waits_for == NULL ? "" : job->waits_for,
 		 job->dropped ? "; left the shared loader" : "",
@@ -359,7 +361,8 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_crash(box, profile);
 	terminal_head(box, profile);
 	terminal_stalls(box, profile);
-	if (isfinite(profile->stalls[STAGE_COMPUTE].value) && !format_is_vague(profile))
+	if (isfinite(profile->stalls[STAGE_COMPUTE].value) &&
+	    profile_has_answer(profile))
 		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);

@@ -154,6 +154,13 @@ static bool whatif_table_refuse(struct box *box, const struct profile *profile)
 	return true;
 }
 
+/* Where it is not known how far off the windows are that predictions rest on. */
+static void whatif_table_busy(struct box *box, const struct profile *profile)
+{
+	if (profile->busy.kept && !profile_has_answer(profile))
+		box_sentence(box, "busy", format_string(format_busy, profile));
+}
+
 /* What changes are to be held against. */
 static void cost_now(struct box *box, const struct profile *profile)
 {
@@ -182,6 +189,7 @@ static void write_advice(struct box *box, const struct profile *profile)
 	int width = whatif_table_name_width(profile);
 
 	putc('\n', box->out);
+	whatif_table_busy(box, profile);
 	if (whatif_table_refuse(box, profile))
 		return;
 	for (size_t i = 0; i < profile->prediction_count; i++)
@@ -366,6 +374,7 @@ static void whatif_table_predictions(struct box *box, const struct profile *prof
 static void write_table(struct box *box, const struct profile *profile)
 {
 	putc('\n', box->out);
+	whatif_table_busy(box, profile);
 	if (whatif_table_refuse(box, profile) || profile->prediction_count == 0)
 		return;
 	whatif_table_predictions(box, profile);

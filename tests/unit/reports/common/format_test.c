@@ -145,8 +145,13 @@ static void verdicts(void **state)
 		 "Too few windows: how long training waits for data is not known yet."},
 		{{{1.4, NAN, NAN}, {-.3, NAN, NAN}, {-.1, NAN, NAN}},
 		 "Training was not seen to wait for data; the measurement was too "
-		 "short "
-		 "for an interval."},
+		 "short for an interval."},
+		{{{1.026, NAN, NAN}, {.012, NAN, NAN}, {-.038, NAN, NAN}},
+		 "Training was not seen to wait for data; the measurement was too "
+		 "short for an interval."},
+		{{{1.01, .99, 1.03}, {.01, .005, .015}, {-.02, -.05, .01}},
+		 "Training does not wait for data: what it waits is within the "
+		 "measurement's interval of zero."},
 		{{{.996, .99, 1}, {.004, .002, .006}, {0, -.001, .001}},
 		 "No verdict: the wait found (0.4%) is smaller than what measuring may "
 		 "cost (0.5%)."},
@@ -180,6 +185,38 @@ static void verdicts(void **state)
 	stalls_are(&profile, cases[1].stalls);
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.88, .6, 1};
 	profile.busy.kept = true;
+	says(&profile, "The machine was too busy: how long training waits for data is "
+		       "not known.");
+	profile_free(&profile);
+}
+
+/* Without an interval, nothing says how far off a machine is that others use. */
+static void verdicts_without_intervals(void **state)
+{
+	static const struct interval waits[] = {
+		{.2, NAN, NAN}, {.3, NAN, NAN}, {.5, NAN, NAN}};
+	static const struct interval hardly[] = {
+		{.988, NAN, NAN}, {.006, NAN, NAN}, {.006, NAN, NAN}};
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	profile.protocol.id = MEASURE_OBSERVE;
+	profile.limit.id = STAGE_COMPUTE;
+	stalls_are(&profile, hardly);
+	says(&profile,
+	     "Training waits for data 1.2% of its time; no stage of it limits.");
+	profile.stalls[STAGE_COMPUTE].value = .995;
+	profile.stalls[STAGE_PREP].value = -.001;
+	says(&profile, "Training was not seen to wait for data.");
+	profile.limit = PROFILE_NO_WORD;
+	stalls_are(&profile, waits);
+	profile.busy.kept = true;
+	says(&profile, "Training waits for data 80.0% of its time: storage limits; no "
+		       "interval is known.");
+	profile.protocol = PROFILE_NO_WORD;
+	assert_true(profile_is_vague(&profile));
+	assert_false(profile_has_answer(&profile));
 	says(&profile, "The machine was too busy: how long training waits for data is "
 		       "not known.");
 	profile_free(&profile);
@@ -453,6 +490,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_does_not_sum_is_not_made_to),
 		cmocka_unit_test(numbers_have_three_digits_and_a_unit),
 		cmocka_unit_test(verdicts),
+		cmocka_unit_test(verdicts_without_intervals),
 		cmocka_unit_test(overheads),
 		cmocka_unit_test(an_ending_says_what_was_missing),
 		cmocka_unit_test(a_crash_comes_first),
