@@ -62,6 +62,16 @@ def runs(scratch, trainer):
                         for w in told), "each window says so", told[:3])
 
 
+def observes(scratch, trainer):
+    done = scratch.run(DSA, "run", "--observe", "-o", "seen", "--", *trainer, "--epochs", "8")
+    window, = result_of(scratch, "seen")["windows"]
+    tap.ok(done.returncode == 0 and NAMED.search(done.stdout) and window["disturbed"] and
+           "Training waits" in done.stdout, "what an observed run waited is so all the same",
+           done.stdout, done.stderr)
+    tap.ok(window["certified"] and "came from storage" in window["why"],
+           "its window is of the run as it was, also where the kernel had the data", window)
+
+
 def gates(scratch, trainer):
     words = ["--baseline", "base.json", "--pairs", "0", "--samples", "512", "--", *trainer]
     made = scratch.run(DSA, "gate", "--update", *words)
@@ -85,6 +95,7 @@ def short(scratch):
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinner:
         try:
             runs(scratch, trainer)
+            observes(scratch, trainer)
             gates(scratch, trainer)
             doctors(scratch)
         finally:

@@ -88,8 +88,8 @@ static void conductor_watch_load(struct conductor *conductor)
 			   ? (int)(conductor->loader - conductor->jobs)
 			   : conductor_first(conductor);
 
-	if (lead < 0)
-		return;
+	if (lead < 0) /* all have ended, some in their last window */
+		lead = 0;
 	for (unsigned i = 0; i < conductor->count; i++)
 		traces[i] = conductor->jobs[i].trace;
 	traces[0] = conductor->jobs[lead].trace;

@@ -83,7 +83,7 @@ static bool check_bytes(struct window *window)
 			    reads);
 }
 
-/* Whole epochs through the kernel's cache: what it had is the result. */
+/* Whole epochs, or a run as it is, through the kernel's cache: what it had is the result. */
 static bool check_kernel(struct window *window)
 {
 	double payload = (double)window_counted(window->raw, TRACE_fetched_bytes);
@@ -208,7 +208,8 @@ bool certificate_check(struct window *window)
 	case TRACE_REAL:
 		if (raw->flags & TRACE_WARM)
 			return check_warm(window);
-		if ((raw->flags & TRACE_EPOCH) && !window->trace->loader.direct)
+		if (window->trace->observe ||
+		    ((raw->flags & TRACE_EPOCH) && !window->trace->loader.direct))
 			return check_kernel(window);
 		return check_bytes(window);
 	case TRACE_FETCH:
