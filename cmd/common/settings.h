@@ -77,6 +77,9 @@ void settings_taken(struct argp_state *state, void *settings, const char *value)
  */
 char *settings_loader(const struct settings *settings, const char *before);
 
+/* Returns 0, or -errno when there are not as many cores as --cores says. */
+int settings_check_cores(const struct settings *settings, struct error *err);
+
 /*
  * Restricts this process and its later children to --cores cores. Returns 0, or -errno
  * when there are not so many.

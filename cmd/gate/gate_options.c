@@ -253,6 +253,8 @@ static int gate_options_answer(struct gate_options *ask)
 			 : 0;
 	if (result < 0)
 		return cmd_refuse(&err);
+	if (ask->run == NULL && settings_check_cores(&ask->settings, &err) < 0)
+		return cmd_fail(&err);
 	if (gate_options_writable(ask, &err) < 0)
 		return cmd_fail(&err);
 	if (ask->self_test)

@@ -325,6 +325,8 @@ static int run_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &run);
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
+	if (settings_check_cores(&run.settings, &err) < 0)
+		return cmd_fail(&err);
 	if (run.end.prices != NULL &&
 	    price_list_read(run.end.prices, &run.end.list, &err) < 0)
 		return cmd_fail(&err);

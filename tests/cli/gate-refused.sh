@@ -30,6 +30,7 @@ try --baseline b.json --json --junit - -- true
 try --baseline b.json --repetition 0s -- true
 try --baseline b.json --samples 0 -- true
 # What can't be done.
+try --baseline b.json --update --cores 999 -- true | sed 's/only [0-9]*/only N/'
 try --baseline b.json -- true
 try --baseline nowhere/b.json --update -- true
 try --baseline b.json --junit nowhere/j.xml -- true
