@@ -203,12 +203,14 @@ static void run_unmeasured(void *context, const char *why)
 	cmd_fail(&err);
 }
 
-/* Says why, unless it has been said when the program went on. */
-static int run_fail(const struct run *run, const struct error *err)
+/* Says why, unless it has been said when the program went on. `target_status`: of a
+ * program that failed by itself; 0 or less: it did not. */
+static int run_fail(const struct run *run, int target_status, const struct error *err)
 {
 	bool told = run->told[0] != '\0' && strstr(err->message, run->told) != NULL;
+	int status = told ? 3 : cmd_fail(err);
 
-	return told ? 3 : cmd_fail(err);
+	return run->end.target_status && target_status > 0 ? target_status : status;
 }
 
 /* "prep 38.1% ±2.1, fetch 12.1% ±1.5" */
@@ -293,7 +295,8 @@ static int measure_and_conclude(struct run *run)
 	profile_init(&profile);
 	run_prepare(run);
 	status = measure(&run->measure, &profile, &err);
-	status = status < 0 ? run_fail(run, &err) : run_end(&run->end, &profile);
+	status = status < 0 ? run_fail(run, profile.target_status, &err)
+			    : run_end(&run->end, &profile);
 	profile_free(&profile);
 	return status;
 }
