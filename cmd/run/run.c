@@ -199,7 +199,8 @@ static void run_unmeasured(void *context, const char *why)
 	if (run->end.trials.quiet)
 		return;
 	snprintf(run->told, sizeof(run->told), "%.*s", TRACE_WHY - 1, why);
-	error_set(&err, ENOTSUP, "the program goes on without dsa: %s", run->told);
+	error_set(&err, ENOTSUP, "the program goes on without dsa (Ctrl-C ends it): %s",
+		  run->told);
 	cmd_fail(&err);
 }
 
