@@ -310,6 +310,20 @@ static void run_told_taken(const struct run *run)
 			 run->injection.taken);
 }
 
+/* What can be known before the program starts. */
+static int run_can_start(const struct run *run, struct error *err)
+{
+	const char *socket = getenv("DSA_SHARE");
+
+	if (socket != NULL && *socket != '\0')
+		return error_set(err, ENOTSUP,
+				 "DSA_SHARE is set: a program that takes its batches "
+				 "from a loader outside of the run can't be measured: "
+				 "unset it; --jobs N --share measures jobs with one "
+				 "loader for all");
+	return settings_check_cores(&run->settings, err);
+}
+
 static int run_main(const struct command *self, int argc, char **argv)
 {
 	struct run run = {
@@ -329,7 +343,7 @@ static int run_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &run);
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
-	if (settings_check_cores(&run.settings, &err) < 0)
+	if (run_can_start(&run, &err) < 0)
 		return cmd_fail(&err);
 	if (run.end.prices != NULL &&
 	    price_list_read(run.end.prices, &run.end.list, &err) < 0)

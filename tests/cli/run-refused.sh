@@ -6,3 +6,4 @@ try() {
 	printf '%s\n%s\n' "$said" "$status"
 }
 try --loader torch
+DSA_SHARE=s try --budget 2s
