@@ -33,6 +33,13 @@ struct reading {
 
 /* ---- tables ---- */
 
+static bool argument_is_unfit(const struct argument *row,
+			      const struct argument_walk *at, unsigned unfit)
+{
+	return at->part != NULL && row->name != NULL && row->key < ' ' &&
+	       (unfit >> row->key & 1) != 0;
+}
+
 const struct argument *argument_next(struct argument_walk *walk)
 {
 	const struct argument *row = walk->next;
@@ -40,6 +47,8 @@ const struct argument *argument_next(struct argument_walk *walk)
 	if (row == NULL || row->kind == ARGUMENT_END)
 		return NULL;
 	walk->next++;
+	if (argument_is_unfit(row, walk, walk->unfit))
+		return argument_next(walk);
 	if (row->kind != ARGUMENT_PART)
 		return row;
 	walk->part = row;
@@ -48,9 +57,8 @@ const struct argument *argument_next(struct argument_walk *walk)
 	return argument_next(walk);
 }
 
-const struct argument *argument_find(const struct argument *table, const char *name)
+const struct argument *argument_find(struct argument_walk walk, const char *name)
 {
-	struct argument_walk walk = {.next = table};
 	const struct argument *row;
 
 	while ((row = argument_next(&walk)) != NULL)
@@ -303,6 +311,8 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		return argument_take_other(state, reading, key, value);
 	part = reading->into + row->at.base;
 	reading->current = row->argument;
+	if (argument_is_unfit(row->argument, &row->at, reading->command->unfit))
+		argument_error(state, "--%s has no effect here", row->argument->name);
 	argument_store(state, part + row->argument->offset, value);
 	if (row->at.part != NULL && row->at.part->set != NULL)
 		row->at.part->set(state, part, value);
@@ -317,6 +327,7 @@ static void argument_list(struct reading *reading)
 
 	while ((row = argument_next(&walk)) != NULL) {
 		bool heading = row->kind == ARGUMENT_GROUP;
+		bool unfit = argument_is_unfit(row, &walk, reading->command->unfit);
 		int key = isalpha(row->key) ? row->key : KEYS + (int)reading->count;
 
 		if (row->name == NULL && !heading)
@@ -326,7 +337,8 @@ static void argument_list(struct reading *reading)
 			row->name,
 			heading ? 0 : key,
 			row->arg,
-			row->kind == ARGUMENT_MAYBE ? OPTION_ARG_OPTIONAL : 0,
+			(row->kind == ARGUMENT_MAYBE ? OPTION_ARG_OPTIONAL : 0) |
+				(unfit ? OPTION_HIDDEN : 0),
 			row->doc,
 			heading ? (int)row->least : 0,
 		};

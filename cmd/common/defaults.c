@@ -22,8 +22,9 @@
 static int defaults_add(struct defaults *defaults, const char *name, const char *value,
 			struct error *err)
 {
-	const struct argument *option =
-		argument_find(defaults->command->arguments, name);
+	const struct argument_walk walk = {.next = defaults->command->arguments,
+					   .unfit = defaults->command->unfit};
+	const struct argument *option = argument_find(walk, name);
 	bool flag = option != NULL && option->arg == NULL;
 
 	if (option == NULL)
@@ -44,7 +45,9 @@ static int defaults_add(struct defaults *defaults, const char *name, const char 
 /* An option of every command that has it, or of this one alone: see struct command. */
 static bool is_shared(const struct defaults *defaults, const char *name)
 {
-	return argument_find(defaults->command->own, name) == NULL;
+	const struct argument_walk own = {.next = defaults->command->own};
+
+	return argument_find(own, name) == NULL;
 }
 
 /* One line of the file, for this command or not. */

@@ -159,8 +159,6 @@ void settings_taken(struct argp_state *state, void *member, const char *value)
 
 	(void)value;
 	settings->given |= 1u << option->key;
-	if ((settings->given & settings->unfit) != 0)
-		argument_error(state, "--%s has no effect here", option->name);
 }
 
 static bool settings_given(const struct settings *settings, enum setting which)

@@ -265,7 +265,6 @@ static int gate_options_answer(struct gate_options *ask)
 static int gate_main(const struct command *self, int argc, char **argv)
 {
 	struct gate_options ask = {
-		.settings = {.unfit = 1u << SETTING_STEPS},
 		.measure = {.timeout_s = 60, .grace_s = 10, .precision = .01},
 		.pairs = PAIRS_UNASKED,
 		.seconds = 2,
@@ -305,6 +304,7 @@ const struct command command_gate = {
 	.name = "gate",
 	.summary = "fail a build when training waits longer than it did",
 	.arguments = arguments,
+	.unfit = 1u << SETTING_STEPS,
 	.check = gate_options_check_only,
 	.doc = "Fail a build when training waits longer for its data than it did.",
 	.run = gate_main,

@@ -12,6 +12,8 @@ printf '[run]\noutput=from-section\njson = no\n' >dsa.ini
 try
 printf '[run]\nworker = 2\n' >dsa.ini
 try
+printf 'steps = 5\n' >dsa.ini # has no effect in a gate: it is for others
+dsa gate --baseline none.json -- true || echo "$?"
 printf 'json = perhaps\n' >dsa.ini
 try
 printf 'workers\n' >dsa.ini
