@@ -175,8 +175,10 @@ static const struct argument arguments[] = {
 	 "Measure, and append it to the baseline as one more session"},
 	{"against", 0, "CMD", BY(gate_set_against, against),
 	 "Another command, run in turns with this one, so that drift cancels"},
-	{"run", 0, "FILE", TO(TEXT, run),
-	 "Judge an earlier measurement (run.json, or a baseline), run nothing"},
+	{"run", 0, "RUN", TO(TEXT, run),
+	 "Judge an earlier measurement (a run's folder or its run.json, or a "
+	 "baseline), "
+	 "run nothing"},
 	{"self-test", 0, "PERCENT", ARGUMENT_ALL_BY(MAYBE, gate_set_self_test),
 	 "Test whether a slowdown of PERCENT (default 30%) would be found here"},
 	{"allow-env-change", 0, NULL, TO(FLAG, config.any_environment),

@@ -36,6 +36,13 @@ try --baseline nowhere/b.json --update -- true
 try --baseline b.json --junit nowhere/j.xml -- true
 try --baseline b.json --markdown nowhere/m.md -- true
 try --baseline b.json --run r.json
+mkdir out
+echo '{"schema": "dsa.baseline/1"}' >full.json
+try --baseline full.json --run out
+echo '{"schema": "dsa.result/99"}' >out/run.json
+try --baseline full.json --run out
+echo '{"schema": "dsa.baseline/98"}' >out/measured.json
+try --baseline full.json --run out
 echo '{"schema": "dsa.baseline/99"}' >b.json
 try --baseline b.json -- true
 echo '{"schema": "dsa.baseline/1", "sess' >b.json
