@@ -171,6 +171,9 @@ static void argument_store(struct argp_state *state, void *member, const char *v
 		*(unsigned *)member = argument_word(state, value);
 	else
 		*(const char **)member = value;
+	if (argument->kind == ARGUMENT_TEXT && *value == '\0' &&
+	    choice_find("DIR|FILE", argument->arg) >= 0)
+		argument_error(state, "--%s is empty", argument->name);
 	if (argument->kind == ARGUMENT_NAME)
 		argument_word(state, value);
 }
