@@ -29,7 +29,10 @@ struct reading {
 	} rows[ROWS];
 	size_t count;
 	const struct argument *current;
+	const char *origin; /* of the option that is read; NULL: typed */
 };
+
+static const struct argument_origins *argument_origins;
 
 /* ---- tables ---- */
 
@@ -80,13 +83,33 @@ const struct argument *argument_words(const struct argument *table)
 
 /* ---- errors ---- */
 
+void argument_set_origins(const struct argument_origins *origins)
+{
+	argument_origins = origins;
+}
+
+static const char *argument_origin(const char *word)
+{
+	const struct argument_origins *all = argument_origins;
+
+	for (int i = 0; all != NULL && i < all->count; i++)
+		if (all->words[i] == word)
+			return all->from[i];
+	return NULL;
+}
+
 void argument_error(const struct argp_state *state, const char *format, ...)
 {
-	char text[1024], clean[1024];
+	const char *origin = ((const struct reading *)state->input)->origin;
+	char text[1024] = "", clean[1024];
+	size_t used;
 	va_list args;
 
+	if (origin != NULL)
+		snprintf(text, sizeof(text), "%.200s: ", origin);
+	used = strlen(text);
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(text + used, sizeof(text) - used, format, args);
 	va_end(args);
 	argp_error(state, "%s", escape_to(clean, sizeof(clean), text));
 }
@@ -314,11 +337,13 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		return argument_take_other(state, reading, key, value);
 	part = reading->into + row->at.base;
 	reading->current = row->argument;
+	reading->origin = argument_origin(state->argv[state->next - 1]);
 	if (argument_is_unfit(row->argument, &row->at, reading->command->unfit))
 		argument_error(state, "--%s has no effect here", row->argument->name);
 	argument_store(state, part + row->argument->offset, value);
 	if (row->at.part != NULL && row->at.part->set != NULL)
 		row->at.part->set(state, part, value);
+	reading->origin = NULL;
 	return 0;
 }
 

@@ -93,6 +93,14 @@ const struct argument *argument_find(struct argument_walk walk, const char *name
 /* The row of words that are no options, or NULL. */
 const struct argument *argument_words(const struct argument *table);
 
+/* Words of a command line that nobody typed, and where each is from: an error about such an
+ * option begins with that. Lasts until other ones are set, or none (NULL). */
+struct argument_origins {
+	char *const *words, *const *from;
+	int count;
+};
+void argument_set_origins(const struct argument_origins *origins);
+
 /* Reads a command line into the command's struct. */
 void argument_read(const struct command *command, int argc, char **argv, void *into);
 
