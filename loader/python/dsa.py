@@ -819,8 +819,10 @@ def _whole(name, value, least, bits=32):
         value = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is a whole number, not {value!r}") from None
-    if not least <= value < 1 << bits:
-        raise ValueError(f"{name} is {least} to {(1 << bits) - 1}, not {value}")
+    if value < least:
+        raise ValueError(f"{name} is at least {least}, not {value}")
+    if value >= 1 << bits:  # below that the library says how much it may be
+        raise ValueError(f"{name} is too large: {value}")
     return value
 
 
