@@ -1233,6 +1233,10 @@ def watch(iterable):
         for batch in dsa.watch(loader):
             train(batch)
 
+    Where there are epochs, give it an object whose __iter__() begins each, and the same one
+    each time: a generator made anew for each pass ends windows that began in the one before,
+    and of short passes nothing is measured.
+
     Without `dsa run` it is the iterable itself. Under it, it has the iterable's length and
     attributes, and gives its batches or, in some windows of time, copies of batches that came
     before: what they wait less is the data stall. (Names that begin with an underscore,
