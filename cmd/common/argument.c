@@ -286,6 +286,18 @@ static void argument_look(struct argp_state *state, const struct reading *readin
 
 /* ---- argp ---- */
 
+static void argument_refuse_word(struct argp_state *state,
+				 const struct reading *reading, const char *value)
+{
+	const struct argument_walk walk = {.next = reading->command->arguments,
+					   .unfit = reading->command->unfit};
+
+	argument_error(state, "'%s' is one word too many%s", value,
+		       argument_find(walk, "dataset") != NULL
+			       ? ": a data set is named by --dataset"
+			       : "");
+}
+
 static void argument_take_word(struct argp_state *state, const struct reading *reading,
 			       const char *value)
 {
@@ -314,6 +326,8 @@ static error_t argument_take_other(struct argp_state *state, struct reading *rea
 			      words != NULL && words->kind == ARGUMENT_REST);
 	else if (key == ARGP_KEY_ARG && words != NULL)
 		argument_take_word(state, reading, value);
+	else if (key == ARGP_KEY_ARG)
+		argument_refuse_word(state, reading, value);
 	else if (key == ARGP_KEY_NO_ARGS && words != NULL && words->doc != NULL)
 		argument_error(state, "%s", words->doc);
 	else if (key == ARGP_KEY_END && reading->command->check != NULL)
