@@ -24,6 +24,11 @@ struct bench {
 
 enum { DEPTHS = 6, MILLION = 1000000, DIGITS = 6 /* in JSON */ };
 
+/* What acts where batches are ready. */
+#define ALL_BUT_BATCHES                                                                \
+	~(1u << SETTING_BATCH | 1u << SETTING_CORES | 1u << SETTING_PREFETCH |         \
+	  1u << SETTING_STEPS)
+
 static const struct argument arguments[] = {
 	{"json", 0, NULL, ARGUMENT(bench, FLAG, json), "Print the figures as JSON"},
 	SETTINGS(bench),
@@ -141,10 +146,7 @@ static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 
 static int run_fetch(const struct command *self, int argc, char **argv)
 {
-	struct bench bench = {.settings.unfit =
-				      1u << SETTING_WORKERS | 1u << SETTING_CACHE |
-				      1u << SETTING_CACHE_DIR | 1u << SETTING_PREFETCH |
-				      1u << SETTING_READ_GAP | 1u << SETTING_DELAY};
+	struct bench bench = {0};
 	const struct dsa_config config = {.cache = "none"};
 	struct bench_fetch *stage;
 	struct error err = {0};
@@ -174,6 +176,8 @@ static const struct command command_fetch = {
 	.name = "fetch",
 	.summary = "what the storage gives, by reads in flight",
 	.arguments = arguments,
+	.unfit = 1u << SETTING_WORKERS | 1u << SETTING_CACHE | 1u << SETTING_CACHE_DIR |
+		 1u << SETTING_PREFETCH | 1u << SETTING_READ_GAP | 1u << SETTING_DELAY,
 	.doc = "Read samples as fast as storage gives them, past the page cache or, "
 	       "with --cache-policy=page, from it.",
 	.run = run_fetch,
@@ -274,9 +278,7 @@ static void ring_text(const struct bench_ring *ring)
 
 static int run_ring(const struct command *self, int argc, char **argv)
 {
-	struct bench bench = {.settings.unfit =
-				      ~(1u << SETTING_BATCH | 1u << SETTING_CORES |
-					1u << SETTING_PREFETCH | 1u << SETTING_STEPS)};
+	struct bench bench = {0};
 	const struct dsa_config config = {.dataset = "synthetic"};
 	struct bench_ring ring = {0};
 	struct error err = {0};
@@ -297,6 +299,7 @@ static const struct command command_ring = {
 	.name = "ring",
 	.summary = "how fast finished batches change hands",
 	.arguments = arguments,
+	.unfit = ALL_BUT_BATCHES,
 	.doc = "Hand batches that are ready from one thread to another, in place.",
 	.run = run_ring,
 };
@@ -348,9 +351,7 @@ static void copy_text(const struct bench_copy *copy)
 
 static int run_copy(const struct command *self, int argc, char **argv)
 {
-	struct bench bench = {.settings.unfit =
-				      ~(1u << SETTING_BATCH | 1u << SETTING_CORES |
-					1u << SETTING_PREFETCH | 1u << SETTING_STEPS)};
+	struct bench bench = {0};
 	const struct dsa_config config = {.dataset = "synthetic", .device = "cuda"};
 	struct bench_copy copy;
 	struct error err = {0};
@@ -371,6 +372,7 @@ static const struct command command_copy = {
 	.name = "copy",
 	.summary = "how fast batches get to a device",
 	.arguments = arguments,
+	.unfit = ALL_BUT_BATCHES,
 	.doc = "Copy batches from the ring to a device, as bytes and as they are "
 	       "delivered, "
 	       "and from memory of the driver's own.",

@@ -62,7 +62,8 @@ static void put_quoted(const char *text, const char *special)
 static void each_option(const struct command *command, const char *path,
 			visit_option *visit)
 {
-	struct argument_walk walk = {.next = command->arguments};
+	struct argument_walk walk = {.next = command->arguments,
+				     .unfit = command->unfit};
 	const struct argument *row;
 
 	while ((row = argument_next(&walk)) != NULL)

@@ -65,7 +65,7 @@ static const struct command *dsa_find(const struct command *command, const char 
 /* Runs a command with the options that nobody typed before those that somebody did. */
 static int run_command(const struct command *command, int argc, char **argv)
 {
-	struct defaults defaults;
+	struct defaults defaults = {.root = &command_dsa};
 	struct error err = {0};
 	int result = defaults_init(&defaults, command, argc, argv, &err), status;
 

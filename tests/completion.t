@@ -45,7 +45,7 @@ for shell in bash zsh fish; do
 	dsa completion $shell >"$scratch/$shell"
 done
 
-echo 1..9
+echo 1..10
 bash -n "$scratch/bash"
 result "bash reads it"
 offers_bash "$commands" dsa ""
@@ -54,6 +54,8 @@ offers_bash "doctor" dsa doc
 result "bash completes a command"
 offers_bash "--dataset" dsa doctor --d
 result "bash completes an option"
+offers_bash "--storage-bandwidth --storage-latency" dsa gate --st
+result "bash offers no option that has no effect"
 offers_bash "zsh" dsa completion z
 result "bash completes a word"
 offers_bash "fish" dsa doctor --dataset = f

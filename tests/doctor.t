@@ -24,6 +24,7 @@ CASES = (
     (["./uses.py"], LOADER, "ok +program +/usr/bin/python3 finds dsa.Loader"),
     ([PYTHON, "-u", "uses.py"], LOADER, "ok +program .*finds dsa.Loader"),
     (["./uses.py"], "none", "limited +program .*no dsa.Loader: .*not here"),
+    ([PYTHON, "missing.py"], LOADER, "broken +program +cannot read 'missing.py': No such file"),
     ([PYTHON, "plain.py"], LOADER, "limited +program +'plain.py' does not import"),
     ([PYTHON, "-I", "torch.py"], LOADER, "limited +preload .*with -I: it never looks"),
     ([PYTHON, "torch.py"], LOADER, "ok +Python +/usr/bin/python3 is Python 3.*kept"),

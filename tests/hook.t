@@ -304,7 +304,8 @@ def check_refused(scratch):
            done.stderr.count("WORLD_SIZE") == 1,
            "ranks of one job: refused, and the program goes on", done.returncode, done.stderr)
     done = dsa_run(scratch, "out-cache", "--cache 10%", *words)
-    tap.ok(done.returncode == 3 and "--cache acts on libdsa's loader alone" in done.stderr,
+    tap.ok(done.returncode == 3 and "(Ctrl-C ends it): --cache acts on libdsa's loader alone, and "
+           "this is torch's: leave it out" in done.stderr,
            "settings of libdsa alone are refused by name", done.returncode, done.stderr)
 
 

@@ -369,6 +369,14 @@ def check_torch(scratch):
            "a DataLoader below is left alone", done.stderr, result["loader"])
 
 
+def check_alone(scratch):
+    """In a program that imports nothing else."""
+    done = scratch.run(PYTHON, "-c", "import dsa_watch, dsa_batches\n"
+                       "print(dsa_watch.first_length({}), dsa_batches.collections.abc.Mapping)",
+                       variables={"PYTHONPATH": os.path.join(HERE, "../profiler/python")})
+    tap.ok(done.returncode == 0, "batches without NumPy can be looked at", done.stderr)
+
+
 def make_files(scratch):
     scratch.folder("data")
     for i in range(50):
@@ -379,7 +387,7 @@ def make_files(scratch):
 def run_all(scratch, pool):
     tests = {"truth": lambda: check_truth(scratch, 0, BUDGET),
              "files": lambda: check_files(scratch, 0),
-             "ends": lambda: check_ends(scratch)}
+             "ends": lambda: check_ends(scratch), "alone": lambda: check_alone(scratch)}
     if SOAK or wanted:
         tests.update({"threads": lambda: check_files(scratch, 1),
                       "anew": lambda: check_anew(scratch),

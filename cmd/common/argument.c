@@ -29,9 +29,19 @@ struct reading {
 	} rows[ROWS];
 	size_t count;
 	const struct argument *current;
+	const char *origin; /* of the option that is read; NULL: typed */
 };
 
+static const struct argument_origins *argument_origins;
+
 /* ---- tables ---- */
+
+static bool argument_is_unfit(const struct argument *row,
+			      const struct argument_walk *at, unsigned unfit)
+{
+	return at->part != NULL && row->name != NULL && row->key < ' ' &&
+	       (unfit >> row->key & 1) != 0;
+}
 
 const struct argument *argument_next(struct argument_walk *walk)
 {
@@ -40,6 +50,8 @@ const struct argument *argument_next(struct argument_walk *walk)
 	if (row == NULL || row->kind == ARGUMENT_END)
 		return NULL;
 	walk->next++;
+	if (argument_is_unfit(row, walk, walk->unfit))
+		return argument_next(walk);
 	if (row->kind != ARGUMENT_PART)
 		return row;
 	walk->part = row;
@@ -48,9 +60,8 @@ const struct argument *argument_next(struct argument_walk *walk)
 	return argument_next(walk);
 }
 
-const struct argument *argument_find(const struct argument *table, const char *name)
+const struct argument *argument_find(struct argument_walk walk, const char *name)
 {
-	struct argument_walk walk = {.next = table};
 	const struct argument *row;
 
 	while ((row = argument_next(&walk)) != NULL)
@@ -72,13 +83,33 @@ const struct argument *argument_words(const struct argument *table)
 
 /* ---- errors ---- */
 
+void argument_set_origins(const struct argument_origins *origins)
+{
+	argument_origins = origins;
+}
+
+static const char *argument_origin(const char *word)
+{
+	const struct argument_origins *all = argument_origins;
+
+	for (int i = 0; all != NULL && i < all->count; i++)
+		if (all->words[i] == word)
+			return all->from[i];
+	return NULL;
+}
+
 void argument_error(const struct argp_state *state, const char *format, ...)
 {
-	char text[1024], clean[1024];
+	const char *origin = ((const struct reading *)state->input)->origin;
+	char text[1024] = "", clean[1024];
+	size_t used;
 	va_list args;
 
+	if (origin != NULL)
+		snprintf(text, sizeof(text), "%.200s: ", origin);
+	used = strlen(text);
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(text + used, sizeof(text) - used, format, args);
 	va_end(args);
 	argp_error(state, "%s", escape_to(clean, sizeof(clean), text));
 }
@@ -163,6 +194,9 @@ static void argument_store(struct argp_state *state, void *member, const char *v
 		*(unsigned *)member = argument_word(state, value);
 	else
 		*(const char **)member = value;
+	if (argument->kind == ARGUMENT_TEXT && *value == '\0' &&
+	    choice_find("DIR|FILE", argument->arg) >= 0)
+		argument_error(state, "--%s is empty", argument->name);
 	if (argument->kind == ARGUMENT_NAME)
 		argument_word(state, value);
 }
@@ -252,6 +286,18 @@ static void argument_look(struct argp_state *state, const struct reading *readin
 
 /* ---- argp ---- */
 
+static void argument_refuse_word(struct argp_state *state,
+				 const struct reading *reading, const char *value)
+{
+	const struct argument_walk walk = {.next = reading->command->arguments,
+					   .unfit = reading->command->unfit};
+
+	argument_error(state, "'%s' is one word too many%s", value,
+		       argument_find(walk, "dataset") != NULL
+			       ? ": a data set is named by --dataset"
+			       : "");
+}
+
 static void argument_take_word(struct argp_state *state, const struct reading *reading,
 			       const char *value)
 {
@@ -280,6 +326,8 @@ static error_t argument_take_other(struct argp_state *state, struct reading *rea
 			      words != NULL && words->kind == ARGUMENT_REST);
 	else if (key == ARGP_KEY_ARG && words != NULL)
 		argument_take_word(state, reading, value);
+	else if (key == ARGP_KEY_ARG)
+		argument_refuse_word(state, reading, value);
 	else if (key == ARGP_KEY_NO_ARGS && words != NULL && words->doc != NULL)
 		argument_error(state, "%s", words->doc);
 	else if (key == ARGP_KEY_END && reading->command->check != NULL)
@@ -303,9 +351,13 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		return argument_take_other(state, reading, key, value);
 	part = reading->into + row->at.base;
 	reading->current = row->argument;
+	reading->origin = argument_origin(state->argv[state->next - 1]);
+	if (argument_is_unfit(row->argument, &row->at, reading->command->unfit))
+		argument_error(state, "--%s has no effect here", row->argument->name);
 	argument_store(state, part + row->argument->offset, value);
 	if (row->at.part != NULL && row->at.part->set != NULL)
 		row->at.part->set(state, part, value);
+	reading->origin = NULL;
 	return 0;
 }
 
@@ -317,6 +369,7 @@ static void argument_list(struct reading *reading)
 
 	while ((row = argument_next(&walk)) != NULL) {
 		bool heading = row->kind == ARGUMENT_GROUP;
+		bool unfit = argument_is_unfit(row, &walk, reading->command->unfit);
 		int key = isalpha(row->key) ? row->key : KEYS + (int)reading->count;
 
 		if (row->name == NULL && !heading)
@@ -326,7 +379,8 @@ static void argument_list(struct reading *reading)
 			row->name,
 			heading ? 0 : key,
 			row->arg,
-			row->kind == ARGUMENT_MAYBE ? OPTION_ARG_OPTIONAL : 0,
+			(row->kind == ARGUMENT_MAYBE ? OPTION_ARG_OPTIONAL : 0) |
+				(unfit ? OPTION_HIDDEN : 0),
 			row->doc,
 			heading ? (int)row->least : 0,
 		};

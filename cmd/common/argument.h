@@ -75,21 +75,31 @@ struct argument {
 		NULL, 0, NULL, ARGUMENT_PART, offset, 0, 0, set, table, NULL           \
 	}
 
-/* Goes through a table and its parts: to begin, set `next` to the table, the rest to 0. */
+/* Goes through a table and its parts: to begin, set `next` to the table, the rest to 0, but
+ * for `unfit`, by which options are left out as struct command says. */
 struct argument_walk {
 	const struct argument *next;
 	const struct argument *part; /* row of the part that it is in; NULL: none */
 	size_t base;                 /* offset of that part */
+	unsigned unfit;
 };
 
 /* The next row that is no part; NULL at the end, or when there is no table. */
 const struct argument *argument_next(struct argument_walk *walk);
 
-/* The option --name, or NULL. */
-const struct argument *argument_find(const struct argument *table, const char *name);
+/* The option --name that the walk comes by, or NULL. */
+const struct argument *argument_find(struct argument_walk walk, const char *name);
 
 /* The row of words that are no options, or NULL. */
 const struct argument *argument_words(const struct argument *table);
+
+/* Words of a command line that nobody typed, and where each is from: an error about such an
+ * option begins with that. Lasts until other ones are set, or none (NULL). */
+struct argument_origins {
+	char *const *words, *const *from;
+	int count;
+};
+void argument_set_origins(const struct argument_origins *origins);
 
 /* Reads a command line into the command's struct. */
 void argument_read(const struct command *command, int argc, char **argv, void *into);

@@ -25,6 +25,9 @@ struct command {
 	/* Of these, options that mean something else here than in other commands: a setting
 	 * for all commands does not reach them; or NULL. */
 	const struct argument *own;
+	/* Of the parts' options those with these numbers, bits 1 << key, have no effect
+	 * here: help and completion leave them out, and they are refused. */
+	unsigned unfit;
 	/* What can't go together, when all is read; or NULL. */
 	void (*check)(struct argp_state *state, void *into);
 	const char *doc;

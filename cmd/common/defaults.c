@@ -1,6 +1,5 @@
 /* defaults.c - options that nobody typed: dsa.ini and DSA_OPT_ variables. */
 #include "cmd/common/defaults.h"
-#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/textfile.h"
 #include "loader/base/error.h"
@@ -19,11 +18,12 @@
 #define ENVIRONMENT "DSA_OPT_"
 
 /* 0 when it is done; -ENOENT: the command has no such option. */
-static int defaults_add(struct defaults *defaults, const char *name, const char *value,
-			struct error *err)
+static int defaults_add(struct defaults *defaults, const char *from, const char *name,
+			const char *value, struct error *err)
 {
-	const struct argument *option =
-		argument_find(defaults->command->arguments, name);
+	const struct argument_walk walk = {.next = defaults->command->arguments,
+					   .unfit = defaults->command->unfit};
+	const struct argument *option = argument_find(walk, name);
 	bool flag = option != NULL && option->arg == NULL;
 
 	if (option == NULL)
@@ -31,20 +31,45 @@ static int defaults_add(struct defaults *defaults, const char *name, const char 
 	if (flag && strcasecmp(value, "no") == 0)
 		return 0;
 	if (flag && strcasecmp(value, "yes") != 0)
-		return error_set(err, EINVAL, "%s is yes or no, not '%s'", name, value);
+		return error_set(err, EINVAL, "%s: %s is yes or no, not '%s'", from,
+				 name, value);
 	if (defaults->count == DEFAULTS)
-		return error_set(err, EINVAL, "more than %d options", DEFAULTS);
+		return error_set(err, EINVAL, "%s: more than %d options", from,
+				 DEFAULTS);
+	defaults->from[defaults->count] = strdup(from);
 	if (asprintf(&defaults->added[defaults->count], "--%s%s%s", name,
 		     flag ? "" : "=", flag ? "" : value) < 0)
-		return error_sys(err, ENOMEM, "reading options");
+		defaults->added[defaults->count] = NULL;
 	defaults->count++;
-	return 0;
+	return defaults->from[defaults->count - 1] != NULL &&
+			       defaults->added[defaults->count - 1] != NULL
+		       ? 0
+		       : error_sys(err, ENOMEM, "reading options");
+}
+
+/* True of "run" and of "bench fetch", as they are named below dsa. */
+static bool defaults_is_command(const struct command *command, const char *name)
+{
+	for (size_t i = 0; command->below != NULL && command->below[i] != NULL; i++) {
+		const struct command *below = command->below[i];
+		size_t length = strlen(below->name);
+
+		if (strncmp(name, below->name, length) != 0)
+			continue;
+		if (name[length] == '\0')
+			return below->run != NULL;
+		if (name[length] == ' ')
+			return defaults_is_command(below, name + length + 1);
+	}
+	return false;
 }
 
 /* An option of every command that has it, or of this one alone: see struct command. */
 static bool is_shared(const struct defaults *defaults, const char *name)
 {
-	return argument_find(defaults->command->own, name) == NULL;
+	const struct argument_walk own = {.next = defaults->command->own};
+
+	return argument_find(own, name) == NULL;
 }
 
 /* One line of the file, for this command or not. */
@@ -52,18 +77,23 @@ static int add_setting(struct defaults *defaults, const struct ini *ini,
 		       const char *name, const char *value, struct error *err)
 {
 	bool mine = strcmp(ini->section, defaults->name) == 0;
+	char from[32];
 	int result;
 
+	snprintf(from, sizeof(from), FILE_NAME " line %u", ini->line);
+	if (ini->section[0] != '\0' &&
+	    !defaults_is_command(defaults->root, ini->section))
+		return error_set(err, EINVAL,
+				 "%s: no command is called '%.60s': a section is "
+				 "called as one, such as [bench fetch]",
+				 from, ini->section);
 	if (!mine && (ini->section[0] != '\0' || !is_shared(defaults, name)))
 		return 0;
-	result = defaults_add(defaults, name, value, err);
+	result = defaults_add(defaults, from, name, value, err);
 	if (result == -ENOENT && mine)
-		return error_set(err, EINVAL,
-				 FILE_NAME " line %u: dsa %s has no option '%s'",
-				 ini->line, defaults->name, name);
-	if (result < 0 && result != -ENOENT)
-		return error_within(err, result, FILE_NAME " line %u", ini->line);
-	return 0;
+		return error_set(err, EINVAL, "%s: dsa %s has no option '%s'", from,
+				 defaults->name, name);
+	return result == -ENOENT ? 0 : result;
 }
 
 static int add_lines(struct defaults *defaults, char *text, struct error *err)
@@ -120,15 +150,18 @@ static bool option_name(const char *variable, char *name, size_t size)
 static int add_environment(struct defaults *defaults, struct error *err)
 {
 	for (char **variable = environ; *variable != NULL; variable++) {
-		char name[64];
+		char name[64], from[96];
 		int result;
 
 		if (!option_name(*variable, name, sizeof(name)) ||
 		    !is_shared(defaults, name))
 			continue;
-		result = defaults_add(defaults, name, strchr(*variable, '=') + 1, err);
+		snprintf(from, sizeof(from), "%.*s", (int)strcspn(*variable, "="),
+			 *variable);
+		result = defaults_add(defaults, from, name, strchr(*variable, '=') + 1,
+				      err);
 		if (result < 0 && result != -ENOENT)
-			return error_within(err, result, "DSA_OPT_ variable");
+			return result;
 	}
 	return 0;
 }
@@ -139,6 +172,7 @@ int defaults_init(struct defaults *defaults, const struct command *command, int 
 	int result;
 
 	*defaults = (struct defaults){
+		.root = defaults->root,
 		.command = command,
 		.name = argv[0] + strlen("dsa "),
 		.argv = calloc((size_t)argc + DEFAULTS + 1, sizeof(char *)),
@@ -150,6 +184,9 @@ int defaults_init(struct defaults *defaults, const struct command *command, int 
 		result = add_environment(defaults, err);
 	if (result < 0)
 		return result;
+	defaults->origins = (struct argument_origins){defaults->added, defaults->from,
+						      defaults->count};
+	argument_set_origins(&defaults->origins);
 	defaults->argc = argc + defaults->count;
 	defaults->argv[0] = argv[0];
 	memcpy(&defaults->argv[1], defaults->added,
@@ -161,7 +198,10 @@ int defaults_init(struct defaults *defaults, const struct command *command, int 
 
 void defaults_fini(struct defaults *defaults)
 {
-	for (int i = 0; i < defaults->count; i++)
+	argument_set_origins(NULL);
+	for (int i = 0; i < defaults->count; i++) {
 		free(defaults->added[i]);
+		free(defaults->from[i]);
+	}
 	free(defaults->argv);
 }

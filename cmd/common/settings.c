@@ -159,8 +159,6 @@ void settings_taken(struct argp_state *state, void *member, const char *value)
 
 	(void)value;
 	settings->given |= 1u << option->key;
-	if ((settings->given & settings->unfit) != 0)
-		argument_error(state, "--%s has no effect here", option->name);
 }
 
 static bool settings_given(const struct settings *settings, enum setting which)
@@ -246,15 +244,39 @@ char *settings_loader(const struct settings *settings, const char *before)
 	return text;
 }
 
+/* What this process may use; refuses --cores of more. */
+static int settings_cores(const struct settings *settings, cpu_set_t *have,
+			  struct error *err)
+{
+	unsigned count;
+
+	if (sched_getaffinity(0, sizeof(*have), have) < 0)
+		return error_sys(err, errno, "cannot read which cores may be used");
+	count = (unsigned)CPU_COUNT(have);
+	if (settings->cores > count)
+		return error_set(err, EINVAL, "--cores %u: there are only %u here",
+				 settings->cores, count);
+	return 0;
+}
+
+int settings_check_cores(const struct settings *settings, struct error *err)
+{
+	cpu_set_t have;
+
+	return settings->cores == 0 ? 0 : settings_cores(settings, &have, err);
+}
+
 int settings_take_cores(const struct settings *settings, struct error *err)
 {
 	unsigned found = 0;
 	cpu_set_t have, take;
+	int result;
 
 	if (settings->cores == 0)
 		return 0;
-	if (sched_getaffinity(0, sizeof(have), &have) < 0)
-		return error_sys(err, errno, "cannot read which cores may be used");
+	result = settings_cores(settings, &have, err);
+	if (result < 0)
+		return result;
 	CPU_ZERO(&take);
 	for (int cpu = 0; cpu < CPU_SETSIZE && found < settings->cores; cpu++) {
 		if (!CPU_ISSET(cpu, &have))
@@ -262,9 +284,6 @@ int settings_take_cores(const struct settings *settings, struct error *err)
 		CPU_SET(cpu, &take);
 		found++;
 	}
-	if (found < settings->cores)
-		return error_set(err, EINVAL, "--cores %u: there are only %u here",
-				 settings->cores, found);
 	if (sched_setaffinity(0, sizeof(take), &take) < 0)
 		return error_sys(err, errno, "cannot use %u cores only",
 				 settings->cores);

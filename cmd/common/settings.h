@@ -40,7 +40,7 @@ enum setting {
 	SETTING_READ_GAP,
 };
 
-/* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
+/* What was given; 0 or NULL in a member that was not. Begins all 0. */
 struct settings {
 	const char *dataset;
 	const char *cache;                         /* policy */
@@ -59,12 +59,11 @@ struct settings {
 	bool relist, hedge;
 	uint64_t prefetch_bytes;
 	unsigned given; /* of these: bits 1 << enum setting */
-	unsigned unfit; /* that have no effect in this command: they are refused */
 };
 
 extern const struct argument settings_arguments[];
 
-/* Notes what was given; refuses what is unfit. */
+/* Notes what was given. */
 void settings_taken(struct argp_state *state, void *settings, const char *value);
 
 #define SETTINGS(structure)                                                            \
@@ -76,6 +75,9 @@ void settings_taken(struct argp_state *state, void *settings, const char *value)
  * none), which they override. The caller frees it; NULL when memory is short.
  */
 char *settings_loader(const struct settings *settings, const char *before);
+
+/* Returns 0, or -errno when there are not as many cores as --cores says. */
+int settings_check_cores(const struct settings *settings, struct error *err);
 
 /*
  * Restricts this process and its later children to --cores cores. Returns 0, or -errno

@@ -175,8 +175,10 @@ static const struct argument arguments[] = {
 	 "Measure, and append it to the baseline as one more session"},
 	{"against", 0, "CMD", BY(gate_set_against, against),
 	 "Another command, run in turns with this one, so that drift cancels"},
-	{"run", 0, "FILE", TO(TEXT, run),
-	 "Judge an earlier measurement (run.json, or a baseline), run nothing"},
+	{"run", 0, "RUN", TO(TEXT, run),
+	 "Judge an earlier measurement (a run's folder or its run.json, or a "
+	 "baseline), "
+	 "run nothing"},
 	{"self-test", 0, "PERCENT", ARGUMENT_ALL_BY(MAYBE, gate_set_self_test),
 	 "Test whether a slowdown of PERCENT (default 30%) would be found here"},
 	{"allow-env-change", 0, NULL, TO(FLAG, config.any_environment),
@@ -253,6 +255,8 @@ static int gate_options_answer(struct gate_options *ask)
 			 : 0;
 	if (result < 0)
 		return cmd_refuse(&err);
+	if (ask->run == NULL && settings_check_cores(&ask->settings, &err) < 0)
+		return cmd_fail(&err);
 	if (gate_options_writable(ask, &err) < 0)
 		return cmd_fail(&err);
 	if (ask->self_test)
@@ -263,7 +267,6 @@ static int gate_options_answer(struct gate_options *ask)
 static int gate_main(const struct command *self, int argc, char **argv)
 {
 	struct gate_options ask = {
-		.settings = {.unfit = 1u << SETTING_STEPS},
 		.measure = {.timeout_s = 60, .grace_s = 10, .precision = .01},
 		.pairs = PAIRS_UNASKED,
 		.seconds = 2,
@@ -303,6 +306,7 @@ const struct command command_gate = {
 	.name = "gate",
 	.summary = "fail a build when training waits longer than it did",
 	.arguments = arguments,
+	.unfit = 1u << SETTING_STEPS,
 	.check = gate_options_check_only,
 	.doc = "Fail a build when training waits longer for its data than it did.",
 	.run = gate_main,

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int gate_options_fail(int code, const struct error *err)
 {
@@ -36,11 +38,25 @@ static int gate_run_load_baseline(const struct gate_options *ask,
 				 : result;
 }
 
+/* Of a folder what dsa run or dsa gate wrote there. */
+static const char *gate_run_file(const char *run, char path[PATH_MAX])
+{
+	struct stat about;
+
+	if (stat(run, &about) < 0 || !S_ISDIR(about.st_mode))
+		return run;
+	snprintf(path, PATH_MAX, "%s/measured.json", run);
+	if (access(path, F_OK) < 0)
+		snprintf(path, PATH_MAX, "%s/run.json", run);
+	return path;
+}
+
 /* It is judged as it was measured. */
 static int gate_run_load_run(struct gate_options *ask, struct gate_side *now,
 			     struct error *err)
 {
-	int result = baseline_load_any(ask->run, now, err);
+	char path[PATH_MAX];
+	int result = baseline_load_any(gate_run_file(ask->run, path), now, err);
 
 	ask->config.looks = result == 0 && now->session_count > 0 &&
 			    now->sessions[now->session_count - 1].most > 0;

@@ -199,16 +199,19 @@ static void run_unmeasured(void *context, const char *why)
 	if (run->end.trials.quiet)
 		return;
 	snprintf(run->told, sizeof(run->told), "%.*s", TRACE_WHY - 1, why);
-	error_set(&err, ENOTSUP, "the program goes on without dsa: %s", run->told);
+	error_set(&err, ENOTSUP, "the program goes on without dsa (Ctrl-C ends it): %s",
+		  run->told);
 	cmd_fail(&err);
 }
 
-/* Says why, unless it has been said when the program went on. */
-static int run_fail(const struct run *run, const struct error *err)
+/* Says why, unless it has been said when the program went on. `target_status`: of a
+ * program that failed by itself; 0 or less: it did not. */
+static int run_fail(const struct run *run, int target_status, const struct error *err)
 {
 	bool told = run->told[0] != '\0' && strstr(err->message, run->told) != NULL;
+	int status = told ? 3 : cmd_fail(err);
 
-	return told ? 3 : cmd_fail(err);
+	return run->end.target_status && target_status > 0 ? target_status : status;
 }
 
 /* "prep 38.1% ±2.1, fetch 12.1% ±1.5" */
@@ -293,7 +296,8 @@ static int measure_and_conclude(struct run *run)
 	profile_init(&profile);
 	run_prepare(run);
 	status = measure(&run->measure, &profile, &err);
-	status = status < 0 ? run_fail(run, &err) : run_end(&run->end, &profile);
+	status = status < 0 ? run_fail(run, profile.target_status, &err)
+			    : run_end(&run->end, &profile);
 	profile_free(&profile);
 	return status;
 }
@@ -304,6 +308,20 @@ static void run_told_taken(const struct run *run)
 	if (run->injection.taken[0] != '\0' && !run->end.trials.quiet)
 		cmd_warn("GPUs are not watched, CUDA_INJECTION64_PATH is set",
 			 run->injection.taken);
+}
+
+/* What can be known before the program starts. */
+static int run_can_start(const struct run *run, struct error *err)
+{
+	const char *socket = getenv("DSA_SHARE");
+
+	if (socket != NULL && *socket != '\0')
+		return error_set(err, ENOTSUP,
+				 "DSA_SHARE is set: a program that takes its batches "
+				 "from a loader outside of the run can't be measured: "
+				 "unset it; --jobs N --share measures jobs with one "
+				 "loader for all");
+	return settings_check_cores(&run->settings, err);
 }
 
 static int run_main(const struct command *self, int argc, char **argv)
@@ -325,6 +343,8 @@ static int run_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &run);
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
+	if (run_can_start(&run, &err) < 0)
+		return cmd_fail(&err);
 	if (run.end.prices != NULL &&
 	    price_list_read(run.end.prices, &run.end.list, &err) < 0)
 		return cmd_fail(&err);

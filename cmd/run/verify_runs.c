@@ -406,6 +406,7 @@ int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
 		return 0;
 	}
 	unsetenv("DSA_LOADER"); /* the run's own is in its result */
+	unsetenv("DSA_SHARE");  /* a run has none */
 	result = verify_runs_draw_order(&trying, count, err);
 	if (result == 0) {
 		result = verify_runs_conclude(&trying, try_there(&trying, err), err);

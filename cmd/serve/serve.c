@@ -306,7 +306,6 @@ static int find_socket(struct serve *serve, struct error *err)
 static int serve_run(const struct command *self, int argc, char **argv)
 {
 	struct serve serve = {
-		.settings.unfit = 1u << SETTING_STEPS,
 		.share = {.mode = SHARE_FREE, .follow = true},
 	};
 	struct error err = {0};
@@ -321,6 +320,7 @@ const struct command command_serve = {
 	.name = "serve",
 	.summary = "one loader for many training jobs",
 	.arguments = arguments,
+	.unfit = 1u << SETTING_STEPS,
 	.check = serve_check,
 	.doc = "Read and prepare a data set once for all training jobs on this "
 	       "machine.",

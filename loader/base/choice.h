@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum { CHOICE_TEXT = 128 }; /* bytes that suffice for the lists of variants.h */
+enum { CHOICE_TEXT = 256 }; /* bytes that suffice for the lists of variants.h */
 
 /* The place of the word among the choices, from 0; -1: it is none of them. */
 int choice_find(const char *choices, const char *word);

@@ -441,7 +441,9 @@ static int options_check_disk(struct options *options, struct error *err)
 static int options_check(const struct options *options, struct error *err)
 {
 	if (options->dataset[0] == '\0')
-		return error_set(err, EINVAL, "which data set? dataset is not set");
+		return error_set(
+			err, EINVAL,
+			"which data set? dataset is not set, nor --dataset of dsa");
 	if (options->rank >= options->world)
 		return error_set(err, EINVAL, "rank %u of world %u: rank is 0 to %u",
 				 options->rank, options->world, options->world - 1);

@@ -819,8 +819,10 @@ def _whole(name, value, least, bits=32):
         value = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is a whole number, not {value!r}") from None
-    if not least <= value < 1 << bits:
-        raise ValueError(f"{name} is {least} to {(1 << bits) - 1}, not {value}")
+    if value < least:
+        raise ValueError(f"{name} is at least {least}, not {value}")
+    if value >= 1 << bits:  # below that the library says how much it may be
+        raise ValueError(f"{name} is too large: {value}")
     return value
 
 
@@ -1230,6 +1232,10 @@ def watch(iterable):
 
         for batch in dsa.watch(loader):
             train(batch)
+
+    Where there are epochs, give it an object whose __iter__() begins each, and the same one
+    each time: a generator made anew for each pass ends windows that began in the one before,
+    and of short passes nothing is measured.
 
     Without `dsa run` it is the iterable itself. Under it, it has the iterable's length and
     attributes, and gives its batches or, in some windows of time, copies of batches that came

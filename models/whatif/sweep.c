@@ -475,7 +475,7 @@ int sweep_set(struct sweep *sweep, const char *key, const char *values,
 
 	if (which >= 0)
 		return set_values(sweep, which, values, err);
-	return error_set(err, EINVAL, "no change is called '%.32s'; there are %s", key,
+	return error_set(err, EINVAL, "no change is called '%.20s'; there are %s", key,
 			 choice_list(names, " and ", list));
 }
 

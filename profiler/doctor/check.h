@@ -63,8 +63,11 @@ void check_gpu_driver(struct doctor_line *line, const struct check_driver *drive
 /* Whether a libcupti is of no later CUDA than the driver, by its name. */
 bool check_cupti_fits(const char *path, int cuda);
 
-/* of a data set, in filesystem.c */
+/* of a data set, in filesystem.c; the last two are empty where no file is */
 check_named check_dataset, check_direct, check_residency;
+
+/* of its samples, in sample_checks.c */
+check_named check_samples;
 
 /* of one that a server has, in object_checks.c */
 check_named check_remote, check_endpoint, check_credentials, check_server_clock,

@@ -30,6 +30,7 @@ static const struct {
 	{"gpu CUPTI", check_gpu_cupti, NULL, NULL, NULL},
 	{"gpu injection", check_gpu_injection, NULL, NULL, NULL},
 	{"data set", NULL, check_dataset, NULL, NULL},
+	{"samples", NULL, check_samples, NULL, NULL},
 	{"O_DIRECT", NULL, check_direct, NULL, NULL},
 	{"residency", NULL, check_residency, NULL, NULL},
 	{"data set", NULL, NULL, check_remote, NULL},

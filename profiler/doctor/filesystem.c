@@ -101,8 +101,11 @@ static int read_direct(const char *path)
 
 void check_direct(struct doctor_line *line, const struct check_subject *subject)
 {
-	int code = subject->sample[0] == '\0' ? ENOENT : read_direct(subject->sample);
+	int code;
 
+	if (subject->sample[0] == '\0')
+		return;
+	code = read_direct(subject->sample);
 	if (code == 0)
 		check_report(line, DOCTOR_OK, NULL, "works for this data set");
 	else
@@ -128,9 +131,13 @@ static const char *residency_by(int fd)
 
 void check_residency(struct doctor_line *line, const struct check_subject *subject)
 {
-	int fd = open(subject->sample, O_RDONLY | O_CLOEXEC);
-	const char *way = fd < 0 ? NULL : residency_by(fd);
+	const char *way;
+	int fd;
 
+	if (subject->sample[0] == '\0')
+		return;
+	fd = open(subject->sample, O_RDONLY | O_CLOEXEC);
+	way = fd < 0 ? NULL : residency_by(fd);
 	if (fd >= 0)
 		close(fd);
 	if (way != NULL)

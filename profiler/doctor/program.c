@@ -5,6 +5,7 @@
 #include "loader/base/name.h"
 #include "profiler/program_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -123,9 +124,15 @@ static void program_check_python(struct doctor_line *line,
 	enum kind kind = read_kind(python->script);
 	char name[NAME_SHOWN];
 
-	name_escape(kind == UNREADABLE ? python->interpreter : python->script, name,
-		    sizeof(name));
-	if (kind == USES_DSA)
+	bool there = python->script[0] == '\0' || access(python->script, R_OK) == 0;
+	int code = errno;
+
+	name_escape(kind == UNREADABLE && there ? python->interpreter : python->script,
+		    name, sizeof(name));
+	if (!there)
+		check_report(line, DOCTOR_BROKEN, "name the script that is to run",
+			     "cannot read '%s': %s", name, strerror(code));
+	else if (kind == USES_DSA)
 		program_find_module(line, python->interpreter);
 	else if (kind == USES_TORCH)
 		check_report(line, DOCTOR_OK, NULL,

@@ -1,7 +1,7 @@
 """What the hook gives a program in place of its loader's next batches: the stream of
 indices that the loader takes, and copies of batches that it made before."""
 
-import collections
+import collections.abc
 import copy
 import itertools
 import os

@@ -106,7 +106,7 @@ def refusal(settings, other):
         name = setting.partition("=")[0]
         if name not in settings:
             option = name.replace("_size", "").replace("_", "-")
-            return f"--{option} {other}"
+            return f"--{option} {other}: leave it out"
     return None
 
 

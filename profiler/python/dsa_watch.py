@@ -13,7 +13,7 @@ Files that are read meanwhile count, in whatever thread, while the loader is to 
 of a batch itself, those of the thread that asks for it (profiler/io_page.h).
 """
 
-import collections
+import collections.abc
 import itertools
 import os
 import sys

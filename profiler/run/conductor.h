@@ -45,6 +45,7 @@ struct conductor_config {
 	/* The data ends with the batch that reaches so many; 0: it does not; UNKNOWN:
 	 * CONDUCTOR_SAMPLES, or as many as the data set has. */
 	uint64_t samples;
+	bool torch_alone; /* a loader of libdsa's is not measured: its program is ended */
 	struct counters *counters; /* to poll, of the first job; NULL: none */
 	/* The loader that the jobs share; NULL: each job has its own. */
 	struct conductor_job *loader;

@@ -289,6 +289,17 @@ static void check_silence(struct conductor *conductor, unsigned number)
 				config->timeout_s, conductor_end_hint(job, hint));
 }
 
+/* Ends a program, of which there is one, with a loader that was not asked for. */
+static void check_whose(struct conductor *conductor, const struct trace *trace)
+{
+	if (conductor->config->torch_alone && trace->loader_ready &&
+	    trace->loader.kind == TRACE_LIBDSA)
+		conductor_stop(conductor, CONDUCTOR_SILENT,
+			       "the program loads its data with libdsa, and "
+			       "--loader=torch measures that of a program in PyTorch "
+			       "alone: leave it out");
+}
+
 static void check_stall(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
@@ -374,6 +385,7 @@ void conductor_check(struct conductor *conductor)
 			conductor_stop(conductor, CONDUCTOR_REQUESTS, "%s", "");
 		if (conductor_is_loader(conductor, i))
 			continue;
+		check_whose(conductor, trace);
 		check_silence(conductor, i);
 		check_stall(conductor, i);
 		steps &= conductor_end_counted(trace, TRACE_delivered_batches) >=

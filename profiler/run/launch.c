@@ -57,6 +57,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.grace_s = config->grace_s,
 		.steps = config->steps,
 		.samples = launch->samples,
+		.torch_alone = config->startup.choice == PRELOAD_TORCH,
 		.most_gets = launch->most_gets,
 		.bounded = config->bounded,
 		.counters = launch->counters,

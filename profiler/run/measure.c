@@ -269,6 +269,8 @@ int measure(const struct measure_config *config, struct profile *profile,
 	result = launch_all(&m, err);
 	if (result == 0)
 		result = measure_conclude(&m, profile, err);
+	else if (!m.jobs[0].forced)
+		profile->target_status = m.jobs[0].target_status;
 	counters_close(m.counters);
 	launch_close(&m.launch, NULL);
 	for (unsigned i = 0; i < m.launches; i++)

@@ -66,7 +66,8 @@ struct measure_config {
 /*
  * Measures. 0 with the result in *profile, which profile_init() made; it may be
  * incomplete (analyse_complete()), and then its status says why. -errno when there is
- * no result: the program can't be started, or asked for no batch. Of several jobs it is
+ * no result: the program can't be started, or asked for no batch; where it ended by itself
+ * profile->target_status says how. Of several jobs it is
  * the result of job 0, with all of them in profile->jobs.
  */
 int measure(const struct measure_config *config, struct profile *profile,

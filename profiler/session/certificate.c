@@ -173,8 +173,12 @@ static bool certificate_refused(struct window *window)
 	const struct trace_window *raw = window->raw;
 
 	if (raw->cut)
-		return window_judge(window, false,
-				    "void: the program began another epoch");
+		return window_judge(
+			window, false, "void: the program began another epoch%s",
+			window->trace->loader.kind == TRACE_WATCH
+				? "; if by a new generator: give dsa.watch() an object "
+				  "whose __iter__() begins each"
+				: "");
 	if (raw->flags & TRACE_EPOCH)
 		return window_judge(window, false, "void: it ended within an epoch");
 	if (trace_is_awaited(raw->made.devices))

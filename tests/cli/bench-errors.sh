@@ -6,6 +6,8 @@ try() {
 }
 try sleep
 try fetch
+try fetch images
+try ring images
 try fetch --dataset nowhere
 try fetch --dataset synthetic --workers 2
 try fetch --dataset synthetic --cache-policy lru

@@ -30,11 +30,19 @@ try --baseline b.json --json --junit - -- true
 try --baseline b.json --repetition 0s -- true
 try --baseline b.json --samples 0 -- true
 # What can't be done.
+try --baseline b.json --update --cores 999 -- true | sed 's/only [0-9]*/only N/'
 try --baseline b.json -- true
 try --baseline nowhere/b.json --update -- true
 try --baseline b.json --junit nowhere/j.xml -- true
 try --baseline b.json --markdown nowhere/m.md -- true
 try --baseline b.json --run r.json
+mkdir out
+echo '{"schema": "dsa.baseline/1"}' >full.json
+try --baseline full.json --run out
+echo '{"schema": "dsa.result/99"}' >out/run.json
+try --baseline full.json --run out
+echo '{"schema": "dsa.baseline/98"}' >out/measured.json
+try --baseline full.json --run out
 echo '{"schema": "dsa.baseline/99"}' >b.json
 try --baseline b.json -- true
 echo '{"schema": "dsa.baseline/1", "sess' >b.json

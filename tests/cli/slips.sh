@@ -6,6 +6,10 @@ try() {
 }
 try bench prep --cache 35
 try run --cache 35 -- true
+try run --cores 999 -- true | sed 's/only [0-9]*/only N/'
+try run --sweep foo=1 -- true
+try run -o '' -- true
+try gate --against true -o '' -- true
 mkdir out
 echo '{"theirs": 1}' >out/run.json
 try run -o out -- true

@@ -87,13 +87,37 @@ static void a_data_set_must_hold_a_file(void **state)
 	(void)state;
 	assert_int_equal(status_of("/no/such/place", NULL, "data set"), DOCTOR_BROKEN);
 	assert_int_equal(status_of(folder, NULL, "data set"), DOCTOR_BROKEN);
+	doctor_examine(&doctor, folder, NULL);
+	assert_null(line(&doctor, "O_DIRECT"));
+	assert_null(line(&doctor, "residency"));
+	assert_null(line(&doctor, "samples"));
 	snprintf(file, sizeof(file), "%s/image", folder);
 	write_file(file, "JPEG", 4, 0600);
 	doctor_examine(&doctor, folder, NULL);
 	assert_int_equal(line(&doctor, "data set")->status, DOCTOR_OK);
 	assert_int_equal(line(&doctor, "residency")->status, DOCTOR_OK);
+	assert_int_equal(line(&doctor, "samples")->status, DOCTOR_LIMITED);
 	assert_true(doctor_fit(&doctor));
 	unlink(file);
+}
+
+static void pictures_that_are_none_are_broken(void **state)
+{
+	struct doctor doctor;
+	char class[64], file[80];
+
+	(void)state;
+	snprintf(class, sizeof(class), "%s/class", folder);
+	snprintf(file, sizeof(file), "%s/a.jpg", class);
+	mkdir(class, 0700);
+	write_file(file, "bad", 3, 0600);
+	doctor_examine(&doctor, folder, NULL);
+	assert_string_equal(
+		line(&doctor, "samples")->found,
+		"1 of 1 pictures looked at are broken, first class/a.jpg: not a JPEG");
+	assert_false(doctor_fit(&doctor));
+	unlink(file);
+	rmdir(class);
 }
 
 static void a_program_must_start(void **state)
@@ -320,6 +344,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(only_what_was_named_is_examined),
 		cmocka_unit_test(every_line_that_is_not_ok_says_how_to_mend_it),
 		cmocka_unit_test(a_data_set_must_hold_a_file),
+		cmocka_unit_test(pictures_that_are_none_are_broken),
 		cmocka_unit_test(a_program_must_start),
 		cmocka_unit_test(an_interpreter_that_is_missing_is_named),
 		cmocka_unit_test(a_library_that_is_missing_is_named),

@@ -235,6 +235,8 @@ static void one_that_the_program_left_says_so(void **state)
 	trace->windows[0].state = TRACE_REFUSED;
 	trace->windows[0].cut = 1;
 	assert_false(proven(TRACE_REAL, 0, "the program began another epoch"));
+	trace->loader.kind = TRACE_WATCH;
+	assert_false(proven(TRACE_REAL, 0, "give dsa.watch() an object"));
 }
 
 static void other_kinds_are_not_proven(void **state)
