@@ -21,8 +21,10 @@ static void share_stream_skip(void *context, uint32_t sample, int code,
 
 	stream->skipped++;
 	if (stream->session->trace != NULL)
-		windows_skip(stream->session->trace, stream->parts->source, sample,
-			     code, reason);
+		windows_skip(stream->session->trace,
+			     &(struct windows_skip){stream->session->process,
+						    stream->parts->source, sample, code,
+						    reason});
 	if (stream->skips.count == SKIPS_LOGGED) {
 		stream->skips.more++;
 		return;
