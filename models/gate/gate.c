@@ -129,6 +129,14 @@ static bool is_no_news(const struct judge *judge, int metric, double was, double
 	return !gate_config_decides(judge->config, metric) && !(was + is > 0);
 }
 
+/* Hits that neither side could have had; what a cache held before is seen. */
+static bool is_unseen(const struct judge *judge, int metric, double was, double is)
+{
+	return metric == gate_metric_find("hits_per_sample") && was == 0 && is == 0 &&
+	       (!gate_metric_sees_hits(&judge->base->about) ||
+		!gate_metric_sees_hits(&judge->now->about));
+}
+
 static int judge_exact(struct judge *judge, int metric, double was, double is)
 {
 	struct gate_finding *finding;
@@ -144,8 +152,13 @@ static int judge_exact(struct judge *judge, int metric, double was, double is)
 	finding->now = is;
 	if (isnan(was) || isnan(is)) {
 		gate_write_missing(finding, !isnan(was), !isnan(is));
-	} else if (isinf(finding->limit) ||
-		   are_of_same_samples(judge, metric, finding)) {
+	} else if (!isinf(finding->limit) &&
+		   !are_of_same_samples(judge, metric, finding)) {
+		return 0;
+	} else if (is_unseen(judge, metric, was, is)) {
+		finding->status = GATE_INFORMS;
+		gate_words_unseen(finding, &judge->now->about);
+	} else {
 		finding->worse.value =
 			gate_metric_worse(&gate_metrics[metric], was, is);
 		decide_exact(judge, finding);
