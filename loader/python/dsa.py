@@ -173,9 +173,10 @@ Stats = collections.namedtuple("Stats", [name for name, _ in _Stats._fields_])
 Stats.__doc__ = """Counters of a loader since it was opened.
 
 samples, batches: delivered. skipped: samples that could not be read or decoded. hits,
-misses, resident_bytes: of the cache. fetched_bytes: read from storage. blocked_ns: time
-that the program waited for batches. epoch, step: of the next batch: open a loader with
-start_epoch and start_step to resume there. steps_per_epoch, dataset_samples,
+misses, resident_bytes: of the cache. fetched_bytes: read from files or servers, whether
+or not the kernel had them in memory. blocked_ns: time that the program waited for
+batches. epoch, step: of the next batch: open a loader with start_epoch and start_step to
+resume there. steps_per_epoch, dataset_samples,
 dataset_bytes, classes, workers: of the loader. shared: 1 when a shared loader delivers,
 2 when it did and this one went on alone, else 0. lossy_epochs: that lost over 1 % of
 their samples to reads that failed; 0 while a shared loader delivers, whose log says so.
