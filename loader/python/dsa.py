@@ -50,7 +50,8 @@ next one, and one that was left early goes on where it was left. loader.forever(
 on; loader.batches() too, with Batch objects, which know their epoch and step. The data
 ends after `epochs`, or when `dsa run` has seen enough: then loops end at once and
 loader.ended is true. A program that does more than train in an epoch looks at it, or it
-would go on with that alone.
+would go on with that alone. Samples that were skipped are told by a RuntimeWarning at the
+end of an epoch; where no sample at all was good the end of the data is an Error.
 
 torch.utils.data.DataLoader(dsa.torch_dataset(loader), batch_size=None) takes batches
 from a loader for programs that want a DataLoader; without batch_size=None it is refused.
@@ -83,6 +84,7 @@ import re
 import sys
 import threading
 import urllib.parse
+import warnings
 import weakref
 
 __version__ = "0.1.0"
@@ -942,6 +944,7 @@ class _Epoch:
         held = None if self.ends else self.loader._take()
         if held is None:
             self.ends = True
+            self.loader._tell_skipped()
             raise StopIteration
         raw = held.raw
         if not raw.repeated:
@@ -950,6 +953,7 @@ class _Epoch:
                 self.loader._ahead.append(held)
                 self.loader._core.handed(held)
                 self.ends = True
+                self.loader._tell_skipped()
                 raise StopIteration
             self.epoch = raw.epoch
             self.ends = self.loader._core.stats().epoch > raw.epoch
@@ -1017,6 +1021,7 @@ class Loader:
                  shuffle="global", deadline=60, prefetch_bytes=0, hedge=False, read_gap=None,
                  **others):
         self.ended = False
+        self._skipped = 0  # of them the user knows
         self._core = None
         self._ahead = []
         self._classes = None
@@ -1103,7 +1108,24 @@ class Loader:
         except IndexError:
             held = self._core.take()
         self.ended = held is None
+        if self.ended:
+            self._tell_skipped()
         return held
+
+    def _tell_skipped(self):
+        """Warns of samples that were skipped since it last did; an Error if all were."""
+        stats = self._core.stats()
+        if stats.skipped > 0 and stats.batches == 0:
+            raise Error("no sample could be read or decoded: on_error='fail' names the "
+                        "first", errno.EBADMSG)
+        news, self._skipped = stats.skipped - self._skipped, stats.skipped
+        if news > 0:
+            frame, level = sys._getframe(), 1
+            while frame.f_back is not None and frame.f_globals is globals():
+                frame, level = frame.f_back, level + 1
+            warnings.warn(f"{news} of {stats.dataset_samples} samples could not be read or "
+                          "decoded, and were skipped: on_error='fail' names the first",
+                          RuntimeWarning, stacklevel=level)
 
     def _pair(self, held):
         pair = _pair(self._output, self._arrays, held)
