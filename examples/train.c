@@ -61,6 +61,21 @@ static unsigned classes_of(const struct dsa_loader *loader)
 	return stats.classes;
 }
 
+/* The library prints nothing: a program tells itself what it had none of. */
+static void close_data(struct dsa_loader *loader)
+{
+	struct dsa_stats stats;
+
+	dsa_stats(loader, &stats);
+	dsa_close(loader);
+	if (stats.skipped > 0)
+		warnx("%ju of %ju samples could not be read or decoded, and were "
+		      "skipped (DSA_LOADER=on_error=fail names the first)",
+		      (uintmax_t)stats.skipped, (uintmax_t)stats.dataset_samples);
+	if (stats.samples == 0)
+		errx(COULD_NOT, "no batch came");
+}
+
 /* ---- what is printed --------------------------------------------------------- */
 
 /* The steps since the last line that was printed. */
@@ -167,7 +182,7 @@ static struct network *train(const struct options *options)
 		errx(COULD_NOT, "%s", dsa_why(loader));
 	if (report.samples > 0)
 		print_report(&report, step, network == NULL);
-	dsa_close(loader);
+	close_data(loader);
 	return network;
 }
 
@@ -189,9 +204,9 @@ static void test(struct network *network, const struct options *options)
 	}
 	if (result < 0)
 		errx(COULD_NOT, "%s", dsa_why(loader));
+	close_data(loader);
 	printf("held-out accuracy %.1f %% of %ju samples\n",
 	       100 * (double)correct / (double)samples, (uintmax_t)samples);
-	dsa_close(loader);
 }
 
 /* ---- the command line --------------------------------------------------------- */

@@ -75,11 +75,16 @@ struct ring_reader *windows_pool_reader(const struct windows *windows);
 void windows_delivered(struct windows *windows, uint32_t slot, uint32_t samples,
 		       uint64_t blocked_ns);
 
-/*
- * Enters a sample that could not be used into the session; the first TRACE_SKIPS with
- * name and reason. One thread at a time.
- */
-void windows_skip(struct trace *trace, const struct source *source, uint32_t sample,
-		  int code, const char *reason);
+/* A sample that could not be used, and whose loader found that. */
+struct windows_skip {
+	const struct trace_process *process; /* in the session */
+	const struct source *source;
+	uint32_t sample;
+	int code; /* errno value */
+	const char *reason;
+};
+
+/* Enters it into the session; the first TRACE_SKIPS with name and reason. */
+void windows_skip(struct trace *trace, const struct windows_skip *skip);
 
 #endif

@@ -4,6 +4,7 @@ gets, come once per epoch, and are safe to keep. Speaks TAP."""
 
 import ast
 import ctypes
+import errno
 import gc
 import operator
 import os
@@ -304,12 +305,31 @@ def test_epochs(tap, scratch, dataset, count):
         file.writelines(f"/nowhere/{number} none\n" for number in range(9))
     with dsa.Loader(broken, batch=2, size=8, epochs=2, in_order=True,
                     prefetch=1) as loader:
-        epochs = [[len(labels) for _, labels in loader] for _ in range(3)]
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            epochs = [[len(labels) for _, labels in loader] for _ in range(3)]
         tap.ok([sum(epoch) for epoch in epochs] == [count, count, 0] and
                loader.stats.skipped >= 9 and len(loader) > len(epochs[0]),
                "an epoch that skipped samples takes nothing from the next", epochs,
                loader.stats)
         tap.ok(loader.ended, "and then the data ends")
+        tap.ok(len(told) == 1 and told[0].category is RuntimeWarning and
+               told[0].filename == __file__ and
+               f"9 of {count + 9} samples" in str(told[0].message),
+               "what was skipped is told once, of the loop", told)
+    none = scratch.folder("none")
+    for number in range(9):
+        with open(os.path.join(none, f"{number}.jpg"), "w", encoding="utf-8"):
+            pass
+    for epochs in 1, None:
+        with dsa.Loader(none, batch=2, size=8, epochs=epochs) as loader:
+            try:
+                why = list(loader)
+            except dsa.Error as error:
+                why = error
+        tap.ok(isinstance(why, dsa.Error) and why.errno == errno.EBADMSG and
+               "no sample" in str(why), f"no good sample in {epochs or 'all'} epochs: an Error",
+               why)
 
     with dsa.Loader(dataset, batch=4, size=8, epochs=2) as loader:
         seen = [number for batch in loader.batches() for number in batch.samples]

@@ -192,6 +192,11 @@ static void gate_run_print_updated(const struct gate_options *ask,
 		printf("; %zu more, an hour apart, and rates can fail a build",
 		       GATE_SESSIONS - sessions);
 	putchar('\n');
+	if (!gate_metric_sees_hits(&side->about))
+		printf("no sample comes twice in them, so that a change of the cache "
+		       "is "
+		       "not seen: --samples=%llu counts two epochs\n",
+		       2 * (unsigned long long)side->about.dataset_samples);
 }
 
 /* Loads the old baseline. 1: there is one; 0: not yet. */

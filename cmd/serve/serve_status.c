@@ -155,7 +155,7 @@ static void serve_status_put_all(FILE *to, const json_t *root)
 	if (hits + misses > 0)
 		fprintf(to, "%-18s%11.1f%%\n", "cache hits",
 			100 * hits / (hits + misses));
-	serve_status_put_figure(to, "read from storage",
+	serve_status_put_figure(to, "fetched",
 				serve_status_bytes(root, "fetched_bytes"));
 	if (samples > 0 && !isnan(cpu))
 		fprintf(to, "%-18s%12.1f\n", "CPU us/sample", 1e6 * cpu / samples);

@@ -50,7 +50,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 16
+#define TRACE_VERSION 17
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -214,6 +214,8 @@ struct trace_process {
 	uint64_t started_ns;
 	struct trace_thread threads[TRACE_THREADS];
 	_Atomic uint64_t counters[TRACE_COUNT];
+	_Atomic uint64_t skipped_before; /* of its skipped samples: those of other data,
+					  * which loaders before this one had */
 	_Atomic uint64_t histograms[TRACE_HISTOGRAMS][TRACE_BUCKETS];
 };
 
@@ -432,6 +434,9 @@ struct trace_epoch {
 };
 
 struct trace_skip {
+	_Atomic uint32_t
+		slot; /* whose loader skipped it: process slot + 1, set when the
+				* rest is; 0: one of other data than the slot has now */
 	uint32_t sample;
 	uint32_t code;  /* errno value */
 	char name[160]; /* escaped, shortened in the middle */

@@ -32,7 +32,9 @@ static void local_skipped(void *context, uint32_t sample, int code, const char *
 {
 	const struct local *local = context;
 
-	windows_skip(local->config.trace, local->parts.source, sample, code, reason);
+	windows_skip(local->config.trace,
+		     &(struct windows_skip){local->config.process, local->parts.source,
+					    sample, code, reason});
 }
 
 static void local_lost(void *context, uint64_t epoch)

@@ -50,7 +50,8 @@ next one, and one that was left early goes on where it was left. loader.forever(
 on; loader.batches() too, with Batch objects, which know their epoch and step. The data
 ends after `epochs`, or when `dsa run` has seen enough: then loops end at once and
 loader.ended is true. A program that does more than train in an epoch looks at it, or it
-would go on with that alone.
+would go on with that alone. Samples that were skipped are told by a RuntimeWarning at the
+end of an epoch; where no sample at all was good the end of the data is an Error.
 
 torch.utils.data.DataLoader(dsa.torch_dataset(loader), batch_size=None) takes batches
 from a loader for programs that want a DataLoader; without batch_size=None it is refused.
@@ -83,6 +84,7 @@ import re
 import sys
 import threading
 import urllib.parse
+import warnings
 import weakref
 
 __version__ = "0.1.0"
@@ -173,9 +175,10 @@ Stats = collections.namedtuple("Stats", [name for name, _ in _Stats._fields_])
 Stats.__doc__ = """Counters of a loader since it was opened.
 
 samples, batches: delivered. skipped: samples that could not be read or decoded. hits,
-misses, resident_bytes: of the cache. fetched_bytes: read from storage. blocked_ns: time
-that the program waited for batches. epoch, step: of the next batch: open a loader with
-start_epoch and start_step to resume there. steps_per_epoch, dataset_samples,
+misses, resident_bytes: of the cache. fetched_bytes: read from files or servers, whether
+or not the kernel had them in memory. blocked_ns: time that the program waited for
+batches. epoch, step: of the next batch: open a loader with start_epoch and start_step to
+resume there. steps_per_epoch, dataset_samples,
 dataset_bytes, classes, workers: of the loader. shared: 1 when a shared loader delivers,
 2 when it did and this one went on alone, else 0. lossy_epochs: that lost over 1 % of
 their samples to reads that failed; 0 while a shared loader delivers, whose log says so.
@@ -943,6 +946,7 @@ class _Epoch:
         held = None if self.ends else self.loader._take()
         if held is None:
             self.ends = True
+            self.loader._tell_skipped()
             raise StopIteration
         raw = held.raw
         if not raw.repeated:
@@ -951,6 +955,7 @@ class _Epoch:
                 self.loader._ahead.append(held)
                 self.loader._core.handed(held)
                 self.ends = True
+                self.loader._tell_skipped()
                 raise StopIteration
             self.epoch = raw.epoch
             self.ends = self.loader._core.stats().epoch > raw.epoch
@@ -1018,6 +1023,7 @@ class Loader:
                  shuffle="global", deadline=60, prefetch_bytes=0, hedge=False, read_gap=None,
                  **others):
         self.ended = False
+        self._skipped = 0  # of them the user knows
         self._core = None
         self._ahead = []
         self._classes = None
@@ -1104,7 +1110,24 @@ class Loader:
         except IndexError:
             held = self._core.take()
         self.ended = held is None
+        if self.ended:
+            self._tell_skipped()
         return held
+
+    def _tell_skipped(self):
+        """Warns of samples that were skipped since it last did; an Error if all were."""
+        stats = self._core.stats()
+        if stats.skipped > 0 and stats.batches == 0:
+            raise Error("no sample could be read or decoded: on_error='fail' names the "
+                        "first", errno.EBADMSG)
+        news, self._skipped = stats.skipped - self._skipped, stats.skipped
+        if news > 0:
+            frame, level = sys._getframe(), 1
+            while frame.f_back is not None and frame.f_globals is globals():
+                frame, level = frame.f_back, level + 1
+            warnings.warn(f"{news} of {stats.dataset_samples} samples could not be read or "
+                          "decoded, and were skipped: on_error='fail' names the first",
+                          RuntimeWarning, stacklevel=level)
 
     def _pair(self, held):
         pair = _pair(self._output, self._arrays, held)

@@ -75,18 +75,17 @@ void describe_loader(const struct windows_parts *parts, struct trace_loader *abo
 		describe_device(parts->gpu, about);
 }
 
-void windows_skip(struct trace *trace, const struct source *source, uint32_t sample,
-		  int code, const char *reason)
+void windows_skip(struct trace *trace, const struct windows_skip *skip)
 {
-	uint32_t at = atomic_load(&trace->skip_count);
+	uint32_t at = atomic_fetch_add(&trace->skip_count, 1);
+	struct trace_skip *to;
 
-	if (at < TRACE_SKIPS) {
-		struct trace_skip *skip = &trace->skips[at];
-
-		skip->sample = sample;
-		skip->code = (uint32_t)code;
-		source_name(source, sample, skip->name, sizeof(skip->name));
-		snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
-	}
-	atomic_store(&trace->skip_count, at + 1);
+	if (at >= TRACE_SKIPS)
+		return;
+	to = &trace->skips[at];
+	to->sample = skip->sample;
+	to->code = (uint32_t)skip->code;
+	source_name(skip->source, skip->sample, to->name, sizeof(to->name));
+	snprintf(to->reason, sizeof(to->reason), "%s", skip->reason);
+	to->slot = (uint32_t)(skip->process - trace->processes) + 1;
 }

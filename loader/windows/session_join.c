@@ -30,6 +30,17 @@ bool session_join_continues(const struct trace *trace, const struct options *opt
 	return trace->driver_done != 0 && session_join_is_same(trace, options);
 }
 
+/* What loaders of other data skipped is none of what the slot's next one does. */
+static void session_join_disown(struct trace *trace, struct trace_process *process)
+{
+	uint32_t slot = (uint32_t)(process - trace->processes) + 1;
+
+	process->skipped_before = process->counters[TRACE_skipped_samples];
+	for (unsigned i = 0; i < TRACE_SKIPS; i++)
+		if (trace->skips[i].slot == slot)
+			trace->skips[i].slot = 0;
+}
+
 /* Claims a slot, whose counters go on. */
 static void session_join_claim(struct enlisted *enlisted, const struct options *options)
 {
@@ -46,6 +57,8 @@ static void session_join_claim(struct enlisted *enlisted, const struct options *
 		return;
 	}
 	enlisted->process = process;
+	if (!same)
+		session_join_disown(trace, process);
 	for (int i = 0; i < TRACE_COUNT; i++)
 		enlisted->before[i] = process->counters[i];
 }

@@ -94,6 +94,13 @@ static bool are_of_same_samples(const struct judge *judge, int metric,
 	return false;
 }
 
+/* Another data set, of which another number of samples was counted. */
+static bool is_of_other_data(const struct judge *judge)
+{
+	return judge->verdict->other_data &&
+	       judge->base->about.counted.samples != judge->now->about.counted.samples;
+}
+
 /* There is no ratio to 0: then any more is too many. */
 static bool is_beyond(const struct gate_finding *finding)
 {
@@ -129,6 +136,14 @@ static bool is_no_news(const struct judge *judge, int metric, double was, double
 	return !gate_config_decides(judge->config, metric) && !(was + is > 0);
 }
 
+/* Hits that neither side could have had; what a cache held before is seen. */
+static bool is_unseen(const struct judge *judge, int metric, double was, double is)
+{
+	return metric == gate_metric_find("hits_per_sample") && was == 0 && is == 0 &&
+	       (!gate_metric_sees_hits(&judge->base->about) ||
+		!gate_metric_sees_hits(&judge->now->about));
+}
+
 static int judge_exact(struct judge *judge, int metric, double was, double is)
 {
 	struct gate_finding *finding;
@@ -144,8 +159,16 @@ static int judge_exact(struct judge *judge, int metric, double was, double is)
 	finding->now = is;
 	if (isnan(was) || isnan(is)) {
 		gate_write_missing(finding, !isnan(was), !isnan(is));
-	} else if (isinf(finding->limit) ||
-		   are_of_same_samples(judge, metric, finding)) {
+	} else if (is_of_other_data(judge)) {
+		finding->status = GATE_INFORMS;
+		gate_words_write(finding, "info only: another data set");
+	} else if (!isinf(finding->limit) &&
+		   !are_of_same_samples(judge, metric, finding)) {
+		return 0;
+	} else if (is_unseen(judge, metric, was, is)) {
+		finding->status = GATE_INFORMS;
+		gate_words_unseen(finding, &judge->now->about);
+	} else {
 		finding->worse.value =
 			gate_metric_worse(&gate_metrics[metric], was, is);
 		decide_exact(judge, finding);
@@ -339,11 +362,14 @@ static int check_fit(struct judge *judge)
 	return result;
 }
 
-/* Of what was measured now; a baseline does not know. 0 or -ENOMEM. */
+/* Of what was timed now; a baseline does not know, and counts have no noise. 0 or
+ * -ENOMEM. */
 static int note_busy(struct judge *judge)
 {
 	struct profile_busy busy = judge->now->about.busy;
 
+	if (judge->verdict->repetitions == 0)
+		return 0;
 	profile_busy_join(&busy, &judge->base->about.busy);
 	return profile_busy_text(&busy, &judge->verdict->busy);
 }

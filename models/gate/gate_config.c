@@ -142,7 +142,14 @@ int gate_check(const struct gate_config *config, const struct gate_side *base,
 				 GATE_PAIRS_MOST);
 	if (result < 0 || (base == NULL && !config->paired))
 		return result;
-	return gate_config_reaches(
-		config, config->paired ? 0 : gate_timed_base(base, false), repetitions,
-		gate_config_deciding(config, base), err);
+	if (config->paired)
+		return gate_config_reaches(config, 0, repetitions,
+					   gate_config_deciding(config, base), err);
+	if (gate_timed_base(base, false) == 0 && gate_config_is_timed(config))
+		return error_set(err, EINVAL,
+				 "the baseline has counts alone, and nothing timed to "
+				 "compare with: compare counts alone (--pairs 0), or "
+				 "time it, too (--update without --pairs 0)");
+	return gate_config_reaches(config, gate_timed_base(base, false), repetitions,
+				   gate_config_deciding(config, base), err);
 }

@@ -111,6 +111,15 @@ void gate_metric_counted(const struct profile *counted, double values[GATE_METRI
 	values[PROGRAM_BYTES] = profile_quotient(count->program_bytes, count->samples);
 }
 
+bool gate_metric_sees_hits(const struct profile *counted)
+{
+	const struct profile_counted *count = &counted->counted;
+
+	return !profile_has_own_cache(counted) || count->hits != 0 ||
+	       counted->dataset_samples == UNKNOWN ||
+	       count->samples > counted->dataset_samples;
+}
+
 void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS])
 {
 	gate_metric_forget(values);

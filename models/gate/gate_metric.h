@@ -52,6 +52,10 @@ void gate_metric_sum_stalls(double values[GATE_METRICS]);
  * timed. */
 void gate_metric_counted(const struct profile *counted, double values[GATE_METRICS]);
 
+/* False where the loader has a cache, and nothing was counted that could hit it: within an
+ * epoch no sample comes twice. */
+bool gate_metric_sees_hits(const struct profile *counted);
+
 /* The timed ones of one repetition, NAN where unknown or exact. */
 void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS]);
 

@@ -2,6 +2,7 @@
 #include "models/gate/gate_words.h"
 #include "models/gate/gate_fit.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,15 @@ void gate_words_exact(struct gate_finding *finding)
 	else
 		gate_words_write(finding, "%s, was %s: within the limit of %s",
 				 now.text, was.text, limit.text);
+}
+
+void gate_words_unseen(struct gate_finding *finding, const struct profile *about)
+{
+	gate_words_write(finding,
+			 "a change of the cache is not seen, no sample comes twice "
+			 "within an epoch: count two (--samples=%" PRIu64
+			 ", now and in the baseline)",
+			 2 * about->dataset_samples);
 }
 
 /* What a change has to be beyond: "limit 5%". */
@@ -220,16 +230,32 @@ static void gate_words_write_inconclusive(struct gate_verdict *verdict)
 			 "nothing was compared: every metric is off or unknown");
 }
 
+/* What would decide here, had it been counted; NULL: nothing. */
+static const struct gate_finding *
+gate_words_unseen_of(const struct gate_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		if (verdict->findings[i].tier == GATE_EXACT &&
+		    verdict->findings[i].status == GATE_INFORMS &&
+		    isfinite(verdict->findings[i].limit))
+			return &verdict->findings[i];
+	return NULL;
+}
+
 static void gate_words_write_pass(struct gate_verdict *verdict)
 {
+	const struct gate_finding *unseen = gate_words_unseen_of(verdict);
 	size_t inform = count_status(verdict, GATE_INFORMS);
 	int length = snprintf(verdict->why, GATE_WHY,
 			      "%zu of %zu metrics within their limits",
 			      count_status(verdict, GATE_PASSED), verdict->count);
 
 	if (inform > 0)
+		length += snprintf(verdict->why + length, GATE_WHY - (size_t)length,
+				   ", %zu for information only", inform);
+	if (unseen != NULL)
 		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
-			 ", %zu for information only", inform);
+			 "; %s: %.180s", unseen->name, unseen->why);
 }
 
 /* "the data set changed (999 samples, was 1000): record a new baseline". */

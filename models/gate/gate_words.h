@@ -12,6 +12,8 @@ void gate_words_write(struct gate_finding *finding, const char *format, ...)
 
 /* The reason of a finding whose numbers and status are known. */
 void gate_words_exact(struct gate_finding *finding);
+/* The same of hits that could not be seen, in a gate of this data set. */
+void gate_words_unseen(struct gate_finding *finding, const struct profile *about);
 void gate_words_timed(struct gate_finding *finding);
 
 /* The reason of a verdict whose outcome, findings, causes and mismatches are known. */

@@ -329,13 +329,22 @@ static void analyse_add_cpu(const struct evidence *evidence, struct profile *pro
 		profile->cpu_s_per_sample = cpu_s / samples;
 }
 
+/* Those of the loader that was measured: others of the program load other data. */
+static uint64_t analyse_skipped(const struct trace *trace)
+{
+	const struct trace_process *driver = trace_driver(trace);
+
+	return driver == NULL ? 0
+			      : driver->counters[TRACE_skipped_samples] -
+					driver->skipped_before;
+}
+
 static void add_totals(const struct trace *const *sessions, unsigned count,
 		       struct profile *profile)
 {
 	profile->skipped = profile->dropped_records = 0;
 	for (unsigned i = 0; i < count; i++) {
-		profile->skipped +=
-			profile_fill_total(sessions[i], TRACE_skipped_samples);
+		profile->skipped += analyse_skipped(sessions[i]);
 		profile->dropped_records += sessions[i]->dropped_steps +
 					    sessions[i]->dropped_samples +
 					    sessions[i]->dropped_batches;

@@ -219,8 +219,11 @@ int profile_fill_skips(const struct trace *trace, struct profile *profile)
 
 	for (unsigned i = 0; i < count && i < TRACE_SKIPS; i++) {
 		const struct trace_skip *raw = &trace->skips[i];
-		struct profile_skip *skip = profile_add_skip(profile);
+		struct profile_skip *skip;
 
+		if (raw->slot == 0 || raw->slot != trace->driver)
+			continue;
+		skip = profile_add_skip(profile);
 		if (skip == NULL || COPY(&skip->name, raw->name) < 0 ||
 		    COPY(&skip->reason, raw->reason) < 0)
 			return -ENOMEM;

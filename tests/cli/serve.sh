@@ -35,6 +35,7 @@ wait $server
 head -2 err | sed -e 's|.*/set:|set:|' -e "s|=$PWD/|=|" -e 's/[0-9]* workers/N workers/'
 sed 1,2d err | plain | sed 's/[0-2] jobs* now/N now/' | sort
 grep '^jobs' out
+grep -Eo '^fetched|samples/s +n/a' out
 awk '$2 == "left" { print $1, $2, $4, $5, $6, $11, $12, $13 }' out | sort
 [ -e s ] || echo "no socket is left"
 

@@ -174,11 +174,21 @@ static const char *share_metrics_mode_name(enum share_mode mode)
 	return names[mode];
 }
 
-/* Without readers there is no tick that would update the rate. */
+/* Since the first batch was wanted. */
+static uint64_t share_metrics_mean_rate(const struct share_stream *stream, uint64_t now)
+{
+	if (stream->ring == NULL || !stream->begun || now <= stream->begun_ns)
+		return SHARE_UNKNOWN;
+	return (uint64_t)((double)bcast_published(stream->ring) * 1e12 /
+			  (double)(now - stream->begun_ns));
+}
+
+/* Of late; until that is known, which takes two ticks, from the beginning on. Without
+ * readers there is no tick that would update it. */
 static uint64_t share_metrics_rate(const struct share_server *server, uint64_t now)
 {
-	if (server->metrics.rated_ns == 0)
-		return SHARE_UNKNOWN;
+	if (server->metrics.rated_ns == 0 || server->metrics.rate == SHARE_UNKNOWN)
+		return share_metrics_mean_rate(&server->stream, now);
 	return now - server->metrics.rated_ns < UINT64_C(3000000000)
 		       ? server->metrics.rate
 		       : 0;

@@ -1,5 +1,6 @@
 /* share_stream.c - opens, locks and ends what the clients share. */
 #include "loader/share/server/share_stream.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/components.h"
 #include "loader/options.h"
@@ -21,8 +22,10 @@ static void share_stream_skip(void *context, uint32_t sample, int code,
 
 	stream->skipped++;
 	if (stream->session->trace != NULL)
-		windows_skip(stream->session->trace, stream->parts->source, sample,
-			     code, reason);
+		windows_skip(stream->session->trace,
+			     &(struct windows_skip){stream->session->process,
+						    stream->parts->source, sample, code,
+						    reason});
 	if (stream->skips.count == SKIPS_LOGGED) {
 		stream->skips.more++;
 		return;
@@ -153,6 +156,7 @@ void share_stream_begin(struct share_stream *stream, bool start)
 	const struct pipeline_turn turn = {.ops = &turn_stream};
 
 	stream->begun = true;
+	stream->begun_ns = clock_now();
 	if (start)
 		pipeline_start(stream->pipeline, &turn);
 }

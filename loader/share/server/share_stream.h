@@ -62,6 +62,7 @@ struct share_stream {
 
 	/* Of the server's thread. */
 	bool begun; /* batches are made */
+	uint64_t begun_ns;
 	bool ended; /* readers have the end of the data */
 
 	_Atomic uint64_t skipped; /* samples */

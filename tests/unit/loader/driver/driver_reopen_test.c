@@ -1,10 +1,12 @@
 /* driver_reopen_test.c - loaders of a program, one after another. */
 #include "tests/lib/driven.h"
+#include "tests/lib/tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -123,6 +125,44 @@ static void a_loader_in_the_slot_of_a_former_driver_does_not_drive(void **state)
 	dsa_close(second);
 }
 
+/* Opens a loader of data without one good sample, and waits until it knows. */
+static void open_broken(const char *folder)
+{
+	struct driven_audit audit = {0};
+	char settings[TREE_PATH + 16];
+
+	snprintf(settings, sizeof(settings), "dataset=%s", folder);
+	driven_open(settings);
+	driven_train(NULL, &audit, 1);
+	assert_int_equal(audit.batches, 0);
+}
+
+static void what_was_skipped_is_told_of_the_loader_of_that_data(void **state)
+{
+	struct trace_process *processes = driven.trace->processes;
+	struct trace_skip *skips = driven.trace->skips;
+	char broken[TREE_PATH];
+	struct dsa_loader *first;
+
+	(void)state;
+	tree_make(broken);
+	tree_put(broken, "/a/empty.jpg", "");
+	open_broken(broken); /* a first look at other data */
+	assert_int_equal(skips[0].slot, 1);
+	open_again("");
+	driven_train(NULL, &(struct driven_audit){0}, 2);
+	assert_int_equal(driven.trace->driver, 1);
+	assert_int_equal(skips[0].slot, 0);
+	assert_int_equal(processes[0].counters[TRACE_skipped_samples], 1);
+	assert_int_equal(processes[0].skipped_before, 1);
+	first = driven.loader;
+	open_broken(broken); /* beside it */
+	assert_int_equal(driven.trace->driver, 1);
+	assert_int_equal(skips[1].slot, 2);
+	dsa_close(first);
+	tree_remove(broken);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +171,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(any_loader_drives_while_nothing_was_measured),
 		WITH_SESSION(loaders_one_after_another_are_all_observed),
 		WITH_SESSION(a_loader_in_the_slot_of_a_former_driver_does_not_drive),
+		WITH_SESSION(what_was_skipped_is_told_of_the_loader_of_that_data),
 	};
 
 	if (argc > 1)

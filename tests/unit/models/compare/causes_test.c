@@ -118,6 +118,18 @@ static void an_engine_that_was_chosen_is_no_cause(void **state)
 					       "pread (640 MB/s against"));
 }
 
+/* A baseline does not say why; what was asked does. */
+static void an_engine_that_nobody_asked_a_baseline_for_is_no_cause(void **state)
+{
+	(void)state;
+	profile_text(&base.loader, "workers=2,prefetch=3");
+	profile_word_set(&now.engine, profile_engines, "pread");
+	profile_text(&now.engine_reason, "pread: 640 MB/s against uring 633");
+	are(0, NULL);
+	profile_text(&base.loader, "workers=2,fetch=uring");
+	ARE("fetch engine changed from uring to pread (640 MB/s against uring 633)");
+}
+
 /* As many as requests took, each time. */
 static void reads_in_flight_that_were_found_are_no_cause(void **state)
 {
@@ -442,6 +454,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_changed_and_nothing_is_said),
 		TEST(an_engine_that_was_chosen_is_no_cause),
+		TEST(an_engine_that_nobody_asked_a_baseline_for_is_no_cause),
 		TEST(reads_in_flight_that_were_found_are_no_cause),
 		TEST(small_reads_explain_a_fetch_stall),
 		TEST(counts_alone_are_told_with_what_they_come_to),

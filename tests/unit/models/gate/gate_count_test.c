@@ -182,6 +182,32 @@ static void counts_of_other_samples_do_not_compare(void **state)
 	sides_outcome_is(&sides, GATE_PASS);
 }
 
+/* Within an epoch nothing hits a cache that was empty. */
+static void hits_that_could_not_be_are_not_passed(void **state)
+{
+	struct profile *base = &sides.base.about, *now = &sides.now.about;
+
+	(void)state;
+	sides_timed_off(&sides);
+	base->counted.hits = now->counted.hits = 0;
+	sides_judge(&sides); /* there is no cache: nothing to be seen */
+	sides_status_is(&sides, "hits_per_sample", GATE_PASSED);
+	base->cache.id = now->cache.id = CACHE_MINIO;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	sides_status_is(&sides, "hits_per_sample", GATE_INFORMS);
+	assert_true(isnan(sides_found(&sides, "hits_per_sample").worse.value));
+	says(sides_found(&sides, "hits_per_sample").why, "--samples=8192");
+	says(sides.verdict.why, "a change of the cache is not seen");
+	base->counted.hits = 1; /* it was there before */
+	sides_judge(&sides);
+	sides_status_is(&sides, "hits_per_sample", GATE_REGRESSED);
+	base->counted.hits = 0;
+	base->counted.samples = now->counted.samples = 3 * base->dataset_samples;
+	sides_judge(&sides);
+	sides_status_is(&sides, "hits_per_sample", GATE_PASSED);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +218,7 @@ int main(int argc, char **argv)
 		WITH_SIDES(reading_nothing_has_no_mean),
 		WITH_SIDES(the_program_s_own_reads_decide_with_a_limit_alone),
 		WITH_SIDES(counts_of_other_samples_do_not_compare),
+		WITH_SIDES(hits_that_could_not_be_are_not_passed),
 	};
 
 	if (argc > 1)

@@ -130,6 +130,11 @@ static void another_data_set_is_always_a_mismatch(void **state)
 	assert_int_equal(sides.verdict.mismatch_count, 3);
 	assert_string_equal(sides.verdict.mismatches[2],
 			    "data set's bytes: unknown, was 400000000");
+	sides.now.about.counted.samples = 100; /* all that it has */
+	sides_judge(&sides);
+	sides_status_is(&sides, "opens_per_sample", GATE_INFORMS);
+	assert_string_equal(sides_found(&sides, "opens_per_sample").why,
+			    "info only: another data set");
 }
 
 static void refused(int result, const struct error *err, const char *part)
@@ -169,6 +174,8 @@ static void alpha_that_pairs_can_not_reach_is_refused(void **state)
 	refused(gate_check(&sides.config, NULL, 8, &err), &err, "take 11");
 	sides.config.paired = false;
 	assert_int_equal(gate_check(&sides.config, NULL, 1, &err), 0); /* not yet */
+	refused(gate_check(&sides.config, &sides.base, 32, &err), &err,
+		"the baseline has counts alone");
 	sides_add_session(&sides, &sides.base, 8, 0, .01);
 	assert_int_equal(gate_check(&sides.config, &sides.base, 8, &err), 0);
 	refused(gate_check(&sides.config, &sides.base, 4, &err), &err, "take 5");
@@ -181,6 +188,8 @@ static void alpha_that_pairs_can_not_reach_is_refused(void **state)
 		"--update the baseline");
 	sides_timed_off(&sides);
 	assert_int_equal(gate_check(&sides.config, NULL, 0, &err), 0);
+	gate_side_free(&sides.base);
+	assert_int_equal(gate_check(&sides.config, &sides.base, 0, &err), 0);
 	refused(gate_check(&sides.config, NULL, 65, &err), &err, "at most 64");
 }
 

@@ -56,6 +56,18 @@ static void who_was_busy_is_told(void **state)
 	says(sides.verdict.busy, "used 30% of the CPU; 18 of 60 measurements were");
 }
 
+/* Which have no noise. */
+static void who_was_busy_beside_counts_is_not_told(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.busy.others_cpu_share = .4;
+	sides.now.about.busy.windows = sides.now.about.busy.disturbed = 1;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_null(sides.verdict.busy);
+}
+
 /* A rate that falls is found as a stall that grows is, paired or not. */
 static void timed_metrics_have_a_direction(void **state)
 {
@@ -410,6 +422,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(same_code_passes),
 		WITH_SIDES(who_was_busy_is_told),
+		WITH_SIDES(who_was_busy_beside_counts_is_not_told),
 		WITH_SIDES(timed_metrics_have_a_direction),
 		WITH_SIDES(change_is_measured_from_good_to_bad),
 		WITH_SIDES(missing_is_never_a_pass),

@@ -485,6 +485,29 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 	session_free(trace);
 }
 
+/* Others of the program have other data. */
+static void skipped_samples_are_those_of_the_measured_loader(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct profile profile;
+
+	(void)state;
+	trace->processes[0].counters[TRACE_skipped_samples] = 3;
+	trace->processes[0].skipped_before = 2;
+	trace->processes[1].counters[TRACE_skipped_samples] = 32;
+	trace->skip_count = 3;
+	for (uint32_t i = 0; i < trace->skip_count; i++) {
+		trace->skips[i].slot = (uint32_t[]){2, 1, 0}[i];
+		trace->skips[i].sample = i;
+	}
+	analysed(trace, &profile);
+	assert_int_equal(profile.skipped, 1);
+	assert_int_equal(profile.skip_count, 1);
+	assert_int_equal(profile.skips[0].sample, 1);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 static void a_dead_target_leaves_what_was_measured(void **state)
 {
 	struct trace *trace = run_of(3, 0);
@@ -640,6 +663,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(curves_have_a_point_each),
 		cmocka_unit_test(overhead_compares_the_same_samples),
 		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),
+		cmocka_unit_test(skipped_samples_are_those_of_the_measured_loader),
 		cmocka_unit_test(a_dead_target_leaves_what_was_measured),
 		cmocka_unit_test(a_damaged_session_is_read_within_its_bounds),
 		cmocka_unit_test(about_comes_back),
