@@ -72,7 +72,7 @@ static void close_data(struct dsa_loader *loader)
 		warnx("%ju of %ju samples could not be read or decoded, and were "
 		      "skipped (DSA_LOADER=on_error=fail names the first)",
 		      (uintmax_t)stats.skipped, (uintmax_t)stats.dataset_samples);
-	if (stats.samples == 0)
+	if (stats.skipped > 0 && stats.samples == 0)
 		errx(COULD_NOT, "no batch came");
 }
 
@@ -205,8 +205,9 @@ static void test(struct network *network, const struct options *options)
 	if (result < 0)
 		errx(COULD_NOT, "%s", dsa_why(loader));
 	close_data(loader);
-	printf("held-out accuracy %.1f %% of %ju samples\n",
-	       100 * (double)correct / (double)samples, (uintmax_t)samples);
+	if (samples > 0) /* dsa run may have seen enough before */
+		printf("held-out accuracy %.1f %% of %ju samples\n",
+		       100 * (double)correct / (double)samples, (uintmax_t)samples);
 }
 
 /* ---- the command line --------------------------------------------------------- */

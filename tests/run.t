@@ -230,8 +230,18 @@ def separate(scratch):
            "--protocol=separate: one kind a launch", kinds, done.stderr)
 
 
+def unseen(scratch):
+    """A program that opens other data once dsa has seen enough gets none, and ends well."""
+    images = TRAINER[-1]
+    scratch.run(*words(budget="2s", program=[TRAIN, "--batch", "8", "--size", "32", "--dataset",
+                                             images, "--test", images]))
+    run = result_of(scratch)["run"]
+    tap.ok(run["status"] == "budget" and run["target_status"] == 0,
+           "data that is opened after the run is empty, which is no error", run)
+
+
 TESTS = [shares, streams, ends, signals, typed, asleep, folders, orphan, contained, observe,
-         separate]
+         separate, unseen]
 
 
 def main():

@@ -4,9 +4,8 @@
  *
  * In dsa.ini "name = value" is meant for every command that takes --name; below
  * [command] ("[run]", "[bench fetch]") only for that one, which must take it. Of an
- * option without a value, yes gives it and no does not. A section of no command is refused. A
- * command's own options (see
- * cmd.h) come from its section alone.
+ * option without a value, yes gives it and no does not. A section of no command is refused.
+ * A command's own options (see cmd.h) come from its section alone.
  */
 #ifndef DSA_DEFAULTS_H
 #define DSA_DEFAULTS_H

@@ -46,6 +46,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct error;
 
@@ -66,6 +67,7 @@ enum {
 	TRACE_SKIPS = 32,
 	TRACE_ABOUT = 1 << 16,
 	TRACE_WHY = 160,
+	TRACE_DATASET = 512, /* bytes of its name */
 	TRACE_NO_LIST = 64,
 	TRACE_BUCKETS =
 		48, /* bucket b counts values in [2^b, 2^(b+1)); 0 takes 0 too */
@@ -214,6 +216,7 @@ struct trace_process {
 	uint64_t started_ns;
 	struct trace_thread threads[TRACE_THREADS];
 	_Atomic uint64_t counters[TRACE_COUNT];
+	char dataset[TRACE_DATASET];     /* of its loader now */
 	_Atomic uint64_t skipped_before; /* of its skipped samples: those of other data,
 					  * which loaders before this one had */
 	_Atomic uint64_t histograms[TRACE_HISTOGRAMS][TRACE_BUCKETS];
@@ -449,7 +452,7 @@ enum trace_loader_kind { TRACE_LIBDSA, TRACE_TORCH, TRACE_WATCH, TRACE_LOADER_KI
 
 /* What the driver loads and how; filled before loader_ready is set. */
 struct trace_loader {
-	char dataset[512], source[16];
+	char dataset[TRACE_DATASET], source[16];
 	char engine[16], engine_reason[160];
 	char cache[16], prep[16], output[32]; /* "float32 NCHW 224" */
 	char features[512]; /* of records: picture and label, escaped; "": none */
@@ -594,6 +597,16 @@ static inline const struct trace_process *trace_driver(const struct trace *trace
 
 	return driver > 0 && driver <= TRACE_PROCESSES ? &trace->processes[driver - 1]
 						       : NULL;
+}
+
+/* True of the slot of a process that loads the same data as the one that drives. */
+static inline bool trace_is_driven_data(const struct trace *trace,
+					const struct trace_process *process)
+{
+	const struct trace_process *driver = trace_driver(trace);
+
+	return driver != NULL &&
+	       strncmp(process->dataset, driver->dataset, TRACE_DATASET) == 0;
 }
 
 /* Bucket of a histogram that counts value. */

@@ -5,6 +5,7 @@
 #include "loader/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,10 +32,14 @@ bool session_join_continues(const struct trace *trace, const struct options *opt
 }
 
 /* What loaders of other data skipped is none of what the slot's next one does. */
-static void session_join_disown(struct trace *trace, struct trace_process *process)
+static void session_join_name(struct trace *trace, struct trace_process *process,
+			      const char *dataset)
 {
 	uint32_t slot = (uint32_t)(process - trace->processes) + 1;
 
+	if (strncmp(process->dataset, dataset, TRACE_DATASET - 1) == 0)
+		return;
+	snprintf(process->dataset, TRACE_DATASET, "%.*s", TRACE_DATASET - 1, dataset);
 	process->skipped_before = process->counters[TRACE_skipped_samples];
 	for (unsigned i = 0; i < TRACE_SKIPS; i++)
 		if (trace->skips[i].slot == slot)
@@ -57,8 +62,7 @@ static void session_join_claim(struct enlisted *enlisted, const struct options *
 		return;
 	}
 	enlisted->process = process;
-	if (!same)
-		session_join_disown(trace, process);
+	session_join_name(trace, process, options->dataset);
 	for (int i = 0; i < TRACE_COUNT; i++)
 		enlisted->before[i] = process->counters[i];
 }

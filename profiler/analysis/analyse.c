@@ -329,14 +329,19 @@ static void analyse_add_cpu(const struct evidence *evidence, struct profile *pro
 		profile->cpu_s_per_sample = cpu_s / samples;
 }
 
-/* Those of the loader that was measured: others of the program load other data. */
+/* Of the data that was measured: other loaders of the program may have other data. */
 static uint64_t analyse_skipped(const struct trace *trace)
 {
-	const struct trace_process *driver = trace_driver(trace);
+	uint64_t sum = 0;
 
-	return driver == NULL ? 0
-			      : driver->counters[TRACE_skipped_samples] -
-					driver->skipped_before;
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
+		const struct trace_process *process = &trace->processes[i];
+
+		if (trace_is_driven_data(trace, process))
+			sum += process->counters[TRACE_skipped_samples] -
+			       process->skipped_before;
+	}
+	return sum;
 }
 
 static void add_totals(const struct trace *const *sessions, unsigned count,

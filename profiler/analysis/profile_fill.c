@@ -221,7 +221,8 @@ int profile_fill_skips(const struct trace *trace, struct profile *profile)
 		const struct trace_skip *raw = &trace->skips[i];
 		struct profile_skip *skip;
 
-		if (raw->slot == 0 || raw->slot != trace->driver)
+		if (raw->slot == 0 || raw->slot > TRACE_PROCESSES ||
+		    !trace_is_driven_data(trace, &trace->processes[raw->slot - 1]))
 			continue;
 		skip = profile_add_skip(profile);
 		if (skip == NULL || COPY(&skip->name, raw->name) < 0 ||

@@ -256,7 +256,7 @@ static void html_whatif_trust(const struct html *html)
 	} else if (isfinite(model->real_error)) {
 		fprintf(html->out,
 			"<p class=\"small\">Check: the model predicted this run's own "
-			"speed within %s.</p>\n",
+			"speed within %s; factors are of that prediction.</p>\n",
 			format_percent(off, fabs(model->real_error)));
 	}
 }

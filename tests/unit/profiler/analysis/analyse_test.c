@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -485,8 +486,8 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 	session_free(trace);
 }
 
-/* Others of the program have other data. */
-static void skipped_samples_are_those_of_the_measured_loader(void **state)
+/* Of a loader that others follow in its slot, of another rank, and of other data. */
+static void skipped_samples_are_those_of_the_measured_data(void **state)
 {
 	struct trace *trace = run_of(1, 0);
 	struct profile profile;
@@ -495,15 +496,20 @@ static void skipped_samples_are_those_of_the_measured_loader(void **state)
 	trace->processes[0].counters[TRACE_skipped_samples] = 3;
 	trace->processes[0].skipped_before = 2;
 	trace->processes[1].counters[TRACE_skipped_samples] = 32;
-	trace->skip_count = 3;
+	trace->processes[2].counters[TRACE_skipped_samples] = 4;
+	for (int i = 0; i < 3; i++)
+		snprintf(trace->processes[i].dataset, TRACE_DATASET, "%s",
+			 i == 1 ? "other" : "set");
+	trace->skip_count = 5;
 	for (uint32_t i = 0; i < trace->skip_count; i++) {
-		trace->skips[i].slot = (uint32_t[]){2, 1, 0}[i];
+		trace->skips[i].slot = (uint32_t[]){2, 1, 0, 3, TRACE_PROCESSES + 1}[i];
 		trace->skips[i].sample = i;
 	}
 	analysed(trace, &profile);
-	assert_int_equal(profile.skipped, 1);
-	assert_int_equal(profile.skip_count, 1);
+	assert_int_equal(profile.skipped, 1 + 4);
+	assert_int_equal(profile.skip_count, 2);
 	assert_int_equal(profile.skips[0].sample, 1);
+	assert_int_equal(profile.skips[1].sample, 3);
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -663,7 +669,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(curves_have_a_point_each),
 		cmocka_unit_test(overhead_compares_the_same_samples),
 		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),
-		cmocka_unit_test(skipped_samples_are_those_of_the_measured_loader),
+		cmocka_unit_test(skipped_samples_are_those_of_the_measured_data),
 		cmocka_unit_test(a_dead_target_leaves_what_was_measured),
 		cmocka_unit_test(a_damaged_session_is_read_within_its_bounds),
 		cmocka_unit_test(about_comes_back),
