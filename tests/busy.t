@@ -73,11 +73,15 @@ def observes(scratch, trainer):
 
 
 def gates(scratch, trainer):
-    words = ["--baseline", "base.json", "--pairs", "0", "--samples", "512", "--", *trainer]
-    made = scratch.run(DSA, "gate", "--update", *words)
-    done = scratch.run(DSA, "gate", *words)
-    tap.ok(made.returncode == 0 and NAMED.search(done.stdout), "a gate names it, too",
-           made.stderr, done.stdout, done.stderr)
+    def gate(pairs):
+        return scratch.run(DSA, "gate", "--against", " ".join(trainer), "--pairs", pairs,
+                           "--repetition", "200ms", "--samples", "512", "--", *trainer)
+    timed, counted = gate(6), gate(0)
+    tap.ok(NAMED.search(timed.stdout), "a gate that times names it, too", timed.stdout,
+           timed.stderr)
+    tap.ok(counted.returncode == 0 and not NAMED.search(counted.stdout),
+           "one that only counts does not: counts have no noise", counted.stdout,
+           counted.stderr)
 
 
 def doctors(scratch):
