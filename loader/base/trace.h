@@ -655,11 +655,12 @@ enum trace_dsa { TRACE_DSA_GONE, TRACE_DSA_ALIVE, TRACE_DSA_UNSEEN };
 enum trace_dsa trace_dsa_state(const struct trace *trace, size_t *bytes);
 
 /*
- * Claims a process slot for a loader of the caller's: one of a loader that it closed, the
- * driver's only for its `successor`; else a free one, or one that anybody closed. NULL
- * when all are taken.
+ * Claims a process slot for a loader of the caller's, of this data set: one of a loader of
+ * the same that it closed, the driver's only for its `successor`; else a free one, or one
+ * that anybody closed. NULL when all are taken.
  */
-struct trace_process *trace_claim(struct trace *trace, bool successor);
+struct trace_process *trace_claim(struct trace *trace, const char *dataset,
+				  bool successor);
 
 /* Gives a slot back, with what was counted in it. */
 void trace_give_back(struct trace_process *process);

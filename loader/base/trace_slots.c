@@ -17,13 +17,41 @@ static bool trace_claim_closed(struct trace_process *process)
 	return true;
 }
 
-/* One that `pid` gave back, or anybody where it is 0; not the driver's. */
-static struct trace_process *trace_claim_any_closed(struct trace *trace, uint32_t pid)
+static bool trace_slots_had(const struct trace_process *process, const char *dataset)
+{
+	return strncmp(process->dataset, dataset, TRACE_DATASET - 1) == 0;
+}
+
+/* What loaders of other data skipped is none of what the slot's next one does. */
+static void trace_slots_name(struct trace *trace, struct trace_process *process,
+			     const char *dataset)
+{
+	uint32_t slot = (uint32_t)(process - trace->processes) + 1;
+	size_t length = strlen(dataset);
+
+	if (trace_slots_had(process, dataset))
+		return;
+	if (length >= TRACE_DATASET)
+		length = TRACE_DATASET - 1;
+	memcpy(process->dataset, dataset, length);
+	process->dataset[length] = '\0';
+	process->skipped_before = process->counters[TRACE_skipped_samples];
+	for (unsigned i = 0; i < TRACE_SKIPS; i++)
+		if (trace->skips[i].slot == slot)
+			trace->skips[i].slot = 0;
+}
+
+/* One that `pid` gave back after it had loaded the same, or anybody where it is 0; not the
+ * driver's. */
+static struct trace_process *trace_claim_any_closed(struct trace *trace, uint32_t pid,
+						    const char *dataset)
 {
 	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
 		struct trace_process *process = &trace->processes[i];
 
-		if (trace->driver != i + 1 && (pid == 0 || process->pid == pid) &&
+		bool its = process->pid == pid && trace_slots_had(process, dataset);
+
+		if (trace->driver != i + 1 && (pid == 0 || its) &&
 		    trace_claim_closed(process))
 			return process;
 	}
@@ -53,7 +81,8 @@ static struct trace_process *trace_claim_free(struct trace *trace, uint32_t pid)
 	return NULL;
 }
 
-struct trace_process *trace_claim(struct trace *trace, bool successor)
+struct trace_process *trace_claim(struct trace *trace, const char *dataset,
+				  bool successor)
 {
 	uint32_t pid = (uint32_t)getpid();
 	struct trace_process *process = NULL;
@@ -61,13 +90,14 @@ struct trace_process *trace_claim(struct trace *trace, bool successor)
 	if (successor)
 		process = trace_claim_driver(trace, pid);
 	if (process == NULL)
-		process = trace_claim_any_closed(trace, pid);
+		process = trace_claim_any_closed(trace, pid, dataset);
 	if (process == NULL)
 		process = trace_claim_free(trace, pid);
 	if (process == NULL)
-		process = trace_claim_any_closed(trace, 0);
+		process = trace_claim_any_closed(trace, 0, dataset);
 	if (process == NULL)
 		return NULL;
+	trace_slots_name(trace, process, dataset);
 	process->pid = pid;
 	process->started_ns = clock_now();
 	return process;

@@ -5,7 +5,6 @@
 #include "loader/options.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,28 +30,13 @@ bool session_join_continues(const struct trace *trace, const struct options *opt
 	return trace->driver_done != 0 && session_join_is_same(trace, options);
 }
 
-/* What loaders of other data skipped is none of what the slot's next one does. */
-static void session_join_name(struct trace *trace, struct trace_process *process,
-			      const char *dataset)
-{
-	uint32_t slot = (uint32_t)(process - trace->processes) + 1;
-
-	if (strncmp(process->dataset, dataset, TRACE_DATASET - 1) == 0)
-		return;
-	snprintf(process->dataset, TRACE_DATASET, "%.*s", TRACE_DATASET - 1, dataset);
-	process->skipped_before = process->counters[TRACE_skipped_samples];
-	for (unsigned i = 0; i < TRACE_SKIPS; i++)
-		if (trace->skips[i].slot == slot)
-			trace->skips[i].slot = 0;
-}
-
 /* Claims a slot, whose counters go on. */
 static void session_join_claim(struct enlisted *enlisted, const struct options *options)
 {
 	struct trace *trace = enlisted->trace;
 	bool same = session_join_continues(trace, options);
 	struct trace_process *process =
-		trace_claim(trace, driver_succeeds(trace, same));
+		trace_claim(trace, options->dataset, driver_succeeds(trace, same));
 
 	if (process == NULL || process != trace_driver(trace))
 		atomic_fetch_add(&trace->loaders, 1);
@@ -62,7 +46,6 @@ static void session_join_claim(struct enlisted *enlisted, const struct options *
 		return;
 	}
 	enlisted->process = process;
-	session_join_name(trace, process, options->dataset);
 	for (int i = 0; i < TRACE_COUNT; i++)
 		enlisted->before[i] = process->counters[i];
 }

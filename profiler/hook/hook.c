@@ -102,7 +102,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 			    "loader alone, and this is the program's own",
 			    hook_may_have_libdsa(about) ? TRACE_SO_FAR : TRACE_NEVER);
 	else if (hook.trace->driver == 0)
-		hook.process = trace_claim(hook.trace, false);
+		hook.process = trace_claim(hook.trace, "", false);
 	if (hook.process != NULL && hook_drive(about)) {
 		hook_keep(hook.page);
 		atomic_fetch_add(&hook.trace->loaders, 1);

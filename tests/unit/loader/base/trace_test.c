@@ -167,16 +167,16 @@ static void every_claim_has_a_slot_of_its_own(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
-		assert_ptr_equal(trace_claim(trace, false), &trace->processes[i]);
-	assert_null(trace_claim(trace, false));
+		assert_ptr_equal(trace_claim(trace, "", false), &trace->processes[i]);
+	assert_null(trace_claim(trace, "", false));
 	trace_unmap(trace);
 }
 
 static void slots_given_back_are_claimed_again(void **state)
 {
 	struct trace *trace = create();
-	struct trace_process *driver = trace_claim(trace, false);
-	struct trace_process *other = trace_claim(trace, false);
+	struct trace_process *driver = trace_claim(trace, "", false);
+	struct trace_process *other = trace_claim(trace, "", false);
 
 	(void)state;
 	trace->driver = 1;
@@ -184,11 +184,30 @@ static void slots_given_back_are_claimed_again(void **state)
 	trace_thread(other, TRACE_STAGE_PREP);
 	trace_give_back(driver);
 	trace_give_back(other);
-	assert_ptr_equal(trace_claim(trace, false), other);
+	assert_ptr_equal(trace_claim(trace, "", false), other);
 	assert_int_equal(other->counters[0], 7);
 	assert_int_equal(other->threads[0].tid, 0);
-	assert_ptr_equal(trace_claim(trace, false), &trace->processes[2]);
-	assert_ptr_equal(trace_claim(trace, true), driver);
+	assert_ptr_equal(trace_claim(trace, "", false), &trace->processes[2]);
+	assert_ptr_equal(trace_claim(trace, "", true), driver);
+	trace_unmap(trace);
+}
+
+/* What was skipped of the one stays that one's. */
+static void a_loader_of_other_data_has_a_slot_of_its_own(void **state)
+{
+	struct trace *trace = create();
+	struct trace_process *first = trace_claim(trace, "train", false), *other;
+
+	(void)state;
+	first->counters[TRACE_skipped_samples] = 2;
+	trace->skips[0].slot = 1;
+	trace_give_back(first);
+	other = trace_claim(trace, "test", false);
+	assert_ptr_equal(other, &trace->processes[1]);
+	trace_give_back(other);
+	assert_ptr_equal(trace_claim(trace, "train", false), first);
+	assert_int_equal(first->skipped_before, 0);
+	assert_int_equal(trace->skips[0].slot, 1);
 	trace_unmap(trace);
 }
 
@@ -198,11 +217,11 @@ static void a_slot_of_another_process_is_claimed_last(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < TRACE_PROCESSES - 1; i++)
-		trace_claim(trace, false)->pid = 1;
+		trace_claim(trace, "", false)->pid = 1;
 	trace_give_back(&trace->processes[3]);
-	assert_ptr_equal(trace_claim(trace, false),
+	assert_ptr_equal(trace_claim(trace, "", false),
 			 &trace->processes[TRACE_PROCESSES - 1]);
-	assert_ptr_equal(trace_claim(trace, false), &trace->processes[3]);
+	assert_ptr_equal(trace_claim(trace, "", false), &trace->processes[3]);
 	assert_int_equal(trace->processes[3].pid, getpid());
 	trace_unmap(trace);
 }
@@ -217,7 +236,7 @@ static void threads_enter_until_the_table_is_full(void **state)
 {
 	enum { MORE = TRACE_THREADS + 8 };
 	struct trace *trace = create();
-	struct trace_process *process = trace_claim(trace, false);
+	struct trace_process *process = trace_claim(trace, "", false);
 	pthread_t threads[MORE];
 
 	(void)state;
@@ -257,6 +276,7 @@ int main(int argc, char **argv)
 		WITH_FOLDER(a_session_may_lie_in_the_present_folder),
 		WITH_FOLDER(every_claim_has_a_slot_of_its_own),
 		WITH_FOLDER(slots_given_back_are_claimed_again),
+		WITH_FOLDER(a_loader_of_other_data_has_a_slot_of_its_own),
 		WITH_FOLDER(a_slot_of_another_process_is_claimed_last),
 		WITH_FOLDER(threads_enter_until_the_table_is_full),
 		cmocka_unit_test(buckets_are_powers_of_two),

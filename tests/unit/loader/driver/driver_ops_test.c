@@ -166,7 +166,7 @@ static int begin(void **state)
 		return -1;
 	made_up = (struct made_up){.about = {.batch = DRIVEN_BATCH, .slots = 5},
 				   .delivers = true};
-	parts = made_up_parts(trace_claim(driven.trace, false));
+	parts = made_up_parts(trace_claim(driven.trace, "", false));
 	return driver_open(&made_up.driver, &parts) ? 0 : -1;
 }
 

@@ -139,7 +139,7 @@ static struct trace *new_session(void)
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	assert_true(trace != MAP_FAILED);
-	trace_claim(trace, false);
+	trace_claim(trace, "", false);
 	trace->driver = 1;
 	return trace;
 }
@@ -270,7 +270,7 @@ static double faults_of_the_driver(uint32_t second)
 	struct profile profile;
 	double each;
 
-	trace_claim(trace, false);
+	trace_claim(trace, "", false);
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
 	for (uint32_t round = 0; round < 2; round++) {
 		uint32_t slot = round == 0 ? 0 : second;
