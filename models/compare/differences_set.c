@@ -88,17 +88,22 @@ static void numbers_set(struct differences *all, const struct profile *base,
 
 /* ---- settings that are words ---- */
 
-/* Whether dsa was told the engine: "workers=2,fetch=pread", and not "prefetch=4". */
+/* Whether dsa was told the engine, last of all: "workers=2,fetch=pread", and not
+ * "prefetch=4" or "fetch=auto". */
 static bool differences_set_asked(const struct profile *profile)
 {
-	const char *at = profile->loader;
+	const size_t key = strlen("fetch=");
+	bool asked = false;
 
-	while (at != NULL && strncmp(at, "fetch=", strlen("fetch=")) != 0) {
+	for (const char *at = profile->loader; at != NULL;) {
 		const char *comma = strchr(at, ',');
+		size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
 
+		if (strncmp(at, "fetch=", key) == 0)
+			asked = length != key + 4 || strncmp(at + key, "auto", 4) != 0;
 		at = comma != NULL ? comma + 1 : NULL;
 	}
-	return at != NULL;
+	return asked;
 }
 
 /* "uring-direct: 655 MB/s against pread-direct 621": by a trial, and not as asked.

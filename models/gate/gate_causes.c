@@ -87,6 +87,7 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 	const struct gate_finding *whole = gate_verdict_find(verdict, "data_stall");
 	struct causes causes;
 
+	was.busy.kept = is.busy.kept = false; /* the findings allow for it */
 	profile_free_texts(verdict->causes);
 	verdict->causes = NULL;
 	verdict->cause_count = 0;

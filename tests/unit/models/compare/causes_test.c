@@ -126,7 +126,9 @@ static void an_engine_that_nobody_asked_a_baseline_for_is_no_cause(void **state)
 	profile_word_set(&now.engine, profile_engines, "pread");
 	profile_text(&now.engine_reason, "pread: 640 MB/s against uring 633");
 	are(0, NULL);
-	profile_text(&base.loader, "workers=2,fetch=uring");
+	profile_text(&base.loader, "fetch=uring,fetch=auto,prefetch=3");
+	are(0, NULL);
+	profile_text(&base.loader, "fetch=auto,workers=2,fetch=uring");
 	ARE("fetch engine changed from uring to pread (640 MB/s against uring 633)");
 }
 
