@@ -336,22 +336,21 @@ static double answer_width(const struct profile *profile)
 	return fmax(ANSWER_NARROW, 1 - profile->stalls[STAGE_COMPUTE].value);
 }
 
-/* True where others were busy in windows that count, and too few windows tell by how much
- * they may be off. */
-static bool profile_is_disturbed(const struct profile *profile)
+bool profile_stalls_are_vague(const struct profile *profile,
+			      const struct interval stalls[STAGES])
 {
-	return profile->busy.kept && !profile_is_observed(profile) &&
-	       !isfinite(profile->stalls[STAGE_COMPUTE].low);
+	bool vague = profile->busy.kept && !profile_is_observed(profile) &&
+		     !isfinite(stalls[STAGE_COMPUTE].low);
+
+	for (int i = 0; i < STAGES; i++)
+		vague |= interval_reach(stalls[i]) >= PROFILE_VAGUE ||
+			 fabs(stalls[i].value - .5) > .5 + PROFILE_VAGUE;
+	return vague;
 }
 
 bool profile_is_vague(const struct profile *profile)
 {
-	bool vague = profile_is_disturbed(profile);
-
-	for (int i = 0; i < STAGES; i++)
-		vague |= interval_reach(profile->stalls[i]) >= PROFILE_VAGUE ||
-			 fabs(profile->stalls[i].value - .5) > .5 + PROFILE_VAGUE;
-	return vague;
+	return profile_stalls_are_vague(profile, profile->stalls);
 }
 
 bool profile_has_answer(const struct profile *profile)

@@ -572,7 +572,9 @@ struct profile_verification *profile_add_verification(struct profile *profile);
 #define PROFILE_VAGUE .5
 
 /* True when a share may be just anything, or is not possible; and where others were busy,
- * though no interval tells what came of it. */
+ * though no interval tells what came of it. Of shares of a job; of the profile's own. */
+bool profile_stalls_are_vague(const struct profile *profile,
+			      const struct interval stalls[STAGES]);
 bool profile_is_vague(const struct profile *profile);
 
 /*

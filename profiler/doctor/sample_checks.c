@@ -55,8 +55,8 @@ static void sample_checks_report(struct doctor_line *line, const struct source *
 
 	sample_checks_look(source, kind, &seen);
 	if (seen.broken == 0)
-		check_report(line, DOCTOR_OK, NULL, "%u %s that libdsa reads",
-			     source_count(source), names[kind]);
+		check_report(line, DOCTOR_OK, NULL, "%u %s, of which %u were looked at",
+			     source_count(source), names[kind], seen.looked);
 	else
 		check_report(line,
 			     seen.broken == seen.looked ? DOCTOR_BROKEN

@@ -118,6 +118,8 @@ static int format_verdict_limit(const struct profile *profile)
 static void format_verdict_limits(FILE *out, const struct profile *profile)
 {
 	int limit = format_verdict_limit(profile), next = profile->limit_next.id;
+	int shown = limit != STAGE_COMPUTE ? limit
+					   : format_verdict_largest(profile->stalls);
 	bool two = next > STAGE_COMPUTE && next < STAGES;
 
 	if (format_verdict_is_whole(profile->stalls)) {
@@ -128,12 +130,12 @@ static void format_verdict_limits(FILE *out, const struct profile *profile)
 		fputs("; two measurements disagree about what for", out);
 		return;
 	}
-	if (limit == STAGE_COMPUTE) {
-		fputs("; no stage of it limits", out);
+	if (!profile_tells_limit(profile, shown)) {
+		fputs("; what limits is not known yet", out);
 		return;
 	}
-	if (!profile_tells_limit(profile, limit)) {
-		fputs("; what limits is not known yet", out);
+	if (limit == STAGE_COMPUTE) {
+		fputs("; no stage of it limits", out);
 		return;
 	}
 	fprintf(out, ": %s limits%s%s%s", stage_table[limit].cause,
@@ -149,7 +151,7 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 	double stall = format_verdict_sum(stalls);
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	if (profile_is_vague(profile) || !profile_has_answer(profile)) {
+	if (!profile_has_answer(profile)) {
 		format_verdict_unknown(out, profile);
 		return;
 	}

@@ -13,7 +13,10 @@ static void html_jobs_row(const struct html *html, const struct profile_job *job
 	html_number(out, format_count(text, job->job));
 	html_number(out, format_rate(text, real->value));
 	html_number(out, html_range(text, real));
-	html_stage_cells(html, profile_is_vague(html->profile) ? unknown : job->stalls,
+	html_stage_cells(html,
+			 profile_stalls_are_vague(html->profile, job->stalls)
+				 ? unknown
+				 : job->stalls,
 			 false);
 	html_number(out, format_percent(text, job->blocked_share));
 	if (isfinite(job->ahead_batches))

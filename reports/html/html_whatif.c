@@ -219,6 +219,8 @@ static void html_whatif_advice(const struct html *html)
 	const struct profile *profile = html->profile;
 	size_t ranked = 0;
 
+	if (!profile_has_answer(profile))
+		return;
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		if (profile->predictions[i].rank == UNKNOWN)
 			continue;

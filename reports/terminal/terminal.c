@@ -238,16 +238,15 @@ static void terminal_job(struct box *box, const struct profile *profile,
 {
 	char label[24], rate[FORMAT_SIZE], stages[FORMAT_STAGES];
 	double shares[STAGES];
+	bool vague = profile_stalls_are_vague(profile, job->stalls);
 
 	for (int i = 0; i < STAGES; i++)
 		shares[i] = job->stalls[i].value;
 	snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
 	terminal_stages(stages, profile, shares, STAGE_COMPUTE);
 	box_line(box, label, "%s samples/s%s%s%s%s%s%s%s",
-		 format_rate(rate, job->rates[TRACE_REAL].value),
-		 profile_is_vague(profile) ? "" : ": ",
-		 profile_is_vague(profile) ? "" : stages,
-		 job->waits_for == NULL ? "" : "; waits for ",
+		 format_rate(rate, job->rates[TRACE_REAL].value), vague ? "" : ": ",
+		 vague ? "" : stages, job->waits_for == NULL ? "" : "; waits for ",
 		 job->waits_for == NULL ? "" : job->waits_for,
 		 job->dropped ? "; left the shared loader" : "",
 		 job->why == NULL ? "" : "; ", job->why == NULL ? "" : job->why);
@@ -362,7 +361,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_head(box, profile);
 	terminal_stalls(box, profile);
 	if (isfinite(profile->stalls[STAGE_COMPUTE].value) &&
-	    profile_has_answer(profile))
+	    !profile_is_vague(profile))
 		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);

@@ -418,7 +418,8 @@ void whatif_ranking(struct box *box, const struct profile *profile, uint64_t mos
 	int width = whatif_table_name_width(profile);
 	char rank[FORMAT_SIZE];
 
-	if (!whatif_was_asked(profile) || whatif_table_refuse(box, profile))
+	if (!whatif_was_asked(profile) || whatif_table_refuse(box, profile) ||
+	    !profile_has_answer(profile))
 		return;
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (profile->predictions[i].rank <= most)

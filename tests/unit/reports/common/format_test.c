@@ -175,6 +175,13 @@ static void verdicts(void **state)
 	profile.limit_next.id = STAGE_COMPUTE;
 	says(&profile, "Training waits for data 50.0% of its time: storage limits.");
 	profile.limit = profile.limit_next = PROFILE_NO_WORD;
+	/* Compute: no stage is seen to, though one of them may. */
+	stalls_are(&profile, (struct interval[]){
+				     {.8, .71, .89}, {.1, -.02, .22}, {.1, -.02, .22}});
+	profile.limit.id = STAGE_COMPUTE;
+	says(&profile, "Training waits for data 11% to 29% of its time; what limits is "
+		       "not known yet.");
+	profile.limit = PROFILE_NO_WORD;
 	/* What measuring may cost is not known either. */
 	profile.overhead = (struct interval){.002, -.1, .104};
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.996, .99, 1};
