@@ -28,7 +28,9 @@ enum written_state {
 	WRITTEN_STATES = 4,
 };
 
-enum { PROBES = 64, PIECE = 1 << 16 };
+#define PART ".part"
+
+enum { PROBES = 64, PIECE = 1 << 16, PART_PATH = IO_PATH + sizeof(PART) };
 
 static uint64_t written_hash(const char *path)
 {
@@ -183,15 +185,21 @@ static bool written_copy_to(const struct written_file *file, const char *path)
 	return done == 0 && sum == (uint64_t)file->status.st_size;
 }
 
-/* It has its name once it is whole: no part of it is ever put back. */
-static bool written_copy(const struct written_file *file, const char *place)
+/* Where a file is made that gets another name once it is whole. */
+static void written_part(const char place[IO_PATH], char part[PART_PATH])
 {
-	static const char end[] = ".part";
-	char part[IO_PATH + sizeof(end)];
 	size_t length = strlen(place);
 
 	memcpy(part, place, length);
-	memcpy(part + length, end, sizeof(end));
+	memcpy(part + length, PART, sizeof(PART));
+}
+
+/* No part of it is ever put back. */
+static bool written_copy(const struct written_file *file, const char *place)
+{
+	char part[PART_PATH];
+
+	written_part(place, part);
 	if (written_copy_to(file, part) &&
 	    syscall(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, place, 0) == 0)
 		return true;
@@ -199,11 +207,16 @@ static bool written_copy(const struct written_file *file, const char *place)
 	return false;
 }
 
-/* An empty file as the one that was there. */
-static bool written_stand_in(const struct written_file *file)
+static bool written_link(const struct written_file *file, const char *place)
+{
+	return syscall(SYS_linkat, AT_FDCWD, file->path, AT_FDCWD, place, 0) == 0;
+}
+
+/* An empty file as the one that is there. */
+static bool written_empty(const struct written_file *file, const char *path)
 {
 	const struct stat *status = &file->status;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, file->path,
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path,
 			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -214,19 +227,21 @@ static bool written_stand_in(const struct written_file *file)
 	return true;
 }
 
+/* An empty file takes its name, at once: whoever looks, or kills the program in between,
+ * finds one of the two. */
 static bool written_move(const struct written_file *file, const char *place)
 {
-	if (syscall(SYS_renameat2, AT_FDCWD, file->path, AT_FDCWD, place, 0) < 0)
-		return false;
-	if (written_stand_in(file))
-		return true;
-	syscall(SYS_renameat2, AT_FDCWD, place, AT_FDCWD, file->path, 0);
-	return false;
-}
+	char part[PART_PATH];
 
-static bool written_link(const struct written_file *file, const char *place)
-{
-	return syscall(SYS_linkat, AT_FDCWD, file->path, AT_FDCWD, place, 0) == 0;
+	written_part(place, part);
+	if (!written_link(file, place))
+		return false;
+	if (written_empty(file, part) &&
+	    syscall(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, file->path, 0) == 0)
+		return true;
+	syscall(SYS_unlinkat, AT_FDCWD, part, 0);
+	syscall(SYS_unlinkat, AT_FDCWD, place, 0);
+	return false;
 }
 
 typedef bool written_way(const struct written_file *file, const char *place);

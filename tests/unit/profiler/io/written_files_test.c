@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,6 +51,36 @@ static void the_script_names_what_it_moves_and_asks_nothing(void **state)
 	snprintf(line, sizeof(line), "\nmv -f -- '%s/1' '%s/model.pt'\n",
 		 page->kept_folder, scratch_path());
 	assert_non_null(strstr(text, line));
+}
+
+static void *watch_model(void *gone)
+{
+	while (access("over", F_OK) < 0)
+		if (access("model.pt", F_OK) < 0)
+			atomic_fetch_add((atomic_int *)gone, 1);
+	return gone;
+}
+
+/* Whoever watches a program's checkpoint, or kills the program, finds it. */
+static void what_is_moved_is_never_gone(void **state)
+{
+	enum { TIMES = 100 };
+	struct io_page *page = keeping_page();
+	atomic_int gone = 0;
+	pthread_t thread;
+
+	(void)state;
+	scratch_file("model.pt", 100);
+	assert_int_equal(pthread_create(&thread, NULL, watch_model, &gone), 0);
+	for (int i = 0; i < TIMES; i++) {
+		memset(page->marks, 0, sizeof(page->marks));
+		written_truncates(AT_FDCWD, "model.pt");
+		scratch_file("model.pt", 100);
+	}
+	scratch_file("over", 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(page->kept_count, TIMES);
+	assert_int_equal(gone, 0);
 }
 
 static void one_that_the_script_can_not_name_is_told_as_lost(void **state)
@@ -216,6 +247,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		IN_PAGE(the_script_names_what_it_moves_and_asks_nothing),
+		IN_PAGE(what_is_moved_is_never_gone),
 		IN_PAGE(one_that_the_script_can_not_name_is_told_as_lost),
 		IN_PAGE(one_that_was_added_to_is_kept_later),
 		IN_PAGE(a_small_stack_is_enough),
