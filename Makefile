@@ -388,10 +388,12 @@ endif
 fuzz: fuzzers
 	@FUZZ_TIME=$(TIME) tests/fuzz.t
 
-# The long forms of scripts, and every fuzzer for FUZZ_TIME seconds (60): two hours at most.
+# The long forms of scripts, of clang-tidy, and every fuzzer for FUZZ_TIME seconds (60): two
+# hours at most.
 soak:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel check'
 	@$(parallel) all units fuzzers
+	@$(parallel) tidy SOAK=1
 	@BUILD=$(CURDIR)/$(B) SOAK=1 tests/run
 
 bench:
@@ -476,12 +478,17 @@ lint-manual:
 lint-spelling:
 	@codespell -L nd $(SOURCES) $(SCRIPTS) $(PYTHONS) Makefile $(wildcard *.md man/*.[1-9])
 
-# clang-tidy, again only where an object would be compiled again.
-tidy: $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
-build/tidy/%.ok: %.c $(B)/%.o .clang-tidy tests/.clang-tidy
+# clang-tidy, again only where an object would be compiled again. STEPS bound how far its
+# analyzer follows a function: of 180 sources with a defect put in it told the same 19 as with
+# its default, which takes five times as long and which make soak takes.
+STEPS := $(if $(SOAK),225000,20000)
+TIDY  := build/tidy$(if $(SOAK),-soak)
+tidy: $(patsubst %.c,$(TIDY)/%.ok,$(filter %.c,$(SOURCES)))
+$(TIDY)/%.ok: %.c $(B)/%.o .clang-tidy tests/.clang-tidy
 	@mkdir -p $(@D)
 	@echo '  TIDY  $<'
-	@clang-tidy --quiet $< -- $(FLAGS) $(CMOCKA_CFLAGS) 2>$@.err || { cat $@.err; exit 1; }
+	@clang-tidy --quiet $< -- $(FLAGS) $(CMOCKA_CFLAGS) -Xclang -analyzer-config \
+		-Xclang max-nodes=$(STEPS) 2>$@.err || { cat $@.err; exit 1; }
 	@touch $@
 
 install: all
