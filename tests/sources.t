@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, HERE, TRAIN, Scratch, Tap, middle_stalls, unsure
+from house import DSA, HERE, TRAIN, Scratch, Tap, middle_stalls, taken_rate, unsure
 from s3_server import S3Server
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -144,7 +144,7 @@ def check_truth(row):
     if not row.ok(done.returncode == 0, "measured", done.stderr):
         return
     result = row.result()
-    shares, true = middle_stalls(result), 1 - DEPTH / LATENCY / WANTED
+    shares, true = middle_stalls(result), 1 - DEPTH / LATENCY / taken_rate(result, WANTED)
     print(f"# {row.kind}: fetch {100 * shares['fetch']:.2f}, truth {100 * true:.2f}")
     row.ok(abs(shares["fetch"] - true) <= (.02 if SOAK else .05) + unsure(result, "fetch"),
            "the fetch share follows from the latency", shares)

@@ -136,15 +136,28 @@ def end_all(pids):
             pass
 
 
-def middle_stalls(result):
-    """Shares of a run by the median window of each kind, so that one which the machine held
-    up does not count. Without cached windows prep and fetch are as the result has them."""
-    shares = {stage: share.get("share") for stage, share in result["stalls"].items()}
+def middle_rates(result):
+    """Samples a second of the median window of each kind."""
     rates = {}
     for window in result["windows"]:
         if window["used"]:
             rates.setdefault(window["kind"], []).append(window["rate_per_s"])
-    times = {kind: 1 / statistics.median(of) for kind, of in rates.items()}
+    return {kind: statistics.median(of) for kind, of in rates.items()}
+
+
+def taken_rate(result, wanted):
+    """What an accelerator of so many samples a second took, which others on the machine may
+    have held up. `wanted` in the long form of a test."""
+    if os.environ.get("SOAK"):
+        return wanted
+    return min(wanted, middle_rates(result).get("synthetic", wanted))
+
+
+def middle_stalls(result):
+    """Shares of a run by the median window of each kind, so that one which the machine held
+    up does not count. Without cached windows prep and fetch are as the result has them."""
+    shares = {stage: share.get("share") for stage, share in result["stalls"].items()}
+    times = {kind: 1 / rate for kind, rate in middle_rates(result).items()}
     if {"synthetic", "real"} <= set(times):
         shares["compute"] = times["synthetic"] / times["real"]
     if {"synthetic", "cached", "real"} <= set(times):
