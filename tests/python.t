@@ -330,6 +330,12 @@ def test_epochs(tap, scratch, dataset, count):
         tap.ok(isinstance(why, dsa.Error) and why.errno == errno.EBADMSG and
                "no sample" in str(why), f"no good sample in {epochs or 'all'} epochs: an Error",
                why)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with dsa.Loader(none, batch=2, size=8, epochs=1, start_step=3) as loader:
+            left = list(loader)
+    tap.ok(not left and "3 of 9 samples" in str(told[0].message),
+           "none in what a resumed program had left: a warning", left, told)
 
     with dsa.Loader(dataset, batch=4, size=8, epochs=2) as loader:
         seen = [number for batch in loader.batches() for number in batch.samples]

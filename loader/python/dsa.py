@@ -1024,6 +1024,7 @@ class Loader:
                  **others):
         self.ended = False
         self._skipped = 0  # of them the user knows
+        self._resumed = start_epoch != 0 or start_step != 0
         self._core = None
         self._ahead = []
         self._classes = None
@@ -1115,9 +1116,10 @@ class Loader:
         return held
 
     def _tell_skipped(self):
-        """Warns of samples that were skipped since it last did; an Error if all were."""
+        """Warns of samples that were skipped since it last did; an Error if all were, and
+        not only those which a program that was resumed had left."""
         stats = self._core.stats()
-        if stats.skipped > 0 and stats.batches == 0:
+        if stats.skipped > 0 and stats.batches == 0 and not self._resumed:
             raise Error("no sample could be read or decoded: on_error='fail' names the "
                         "first", errno.EBADMSG)
         news, self._skipped = stats.skipped - self._skipped, stats.skipped
