@@ -13,15 +13,6 @@ struct comparison {
 	const char *format, *output;
 };
 
-/* Of --json and --format the last one counts. */
-static void compare_runs_set_json(struct argp_state *state, void *format,
-				  const char *none)
-{
-	(void)state;
-	(void)none;
-	*(const char **)format = "json";
-}
-
 static void compare_runs_add(struct argp_state *state, void *asked, const char *run)
 {
 	struct comparison *comparison = asked;
@@ -42,7 +33,7 @@ static void compare_runs_count(struct argp_state *state, void *asked)
 static const struct argument arguments[] = {
 	{"format", 'f', "text|json|html|markdown", ARGUMENT(comparison, NAME, format),
 	 "Which form (default text)"},
-	{"json", 0, NULL, ARGUMENT_BY(comparison, format, compare_runs_set_json),
+	{"json", 0, NULL, ARGUMENT_BY(comparison, format, argument_set_json),
 	 "The same as --format=json"},
 	{"output", 'o', "FILE", ARGUMENT(comparison, TEXT, output),
 	 "Write to FILE instead of standard output"},

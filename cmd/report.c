@@ -18,6 +18,8 @@ struct report {
 static const struct argument arguments[] = {
 	{"format", 'f', "text|html|json|csv", TO(NAME, format),
 	 "Which form (default text)"},
+	{"json", 0, NULL, ARGUMENT_BY(report, format, argument_set_json),
+	 "The same as --format=json"},
 	{"output", 'o', "FILE", TO(TEXT, output),
 	 "Write to FILE instead of standard output"},
 	{NULL, 0, "RUN", TO(ONE, run), "which RUN? (a run's folder or its run.json)"},

@@ -114,6 +114,13 @@ void argument_error(const struct argp_state *state, const char *format, ...)
 	argp_error(state, "%s", escape_to(clean, sizeof(clean), text));
 }
 
+void argument_set_json(struct argp_state *state, void *format, const char *none)
+{
+	(void)state;
+	(void)none;
+	*(const char **)format = "json";
+}
+
 /* ---- values ---- */
 
 const struct argument *argument_current(const struct argp_state *state)

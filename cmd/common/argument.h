@@ -112,6 +112,10 @@ const struct argument *argument_current(const struct argp_state *state);
 void argument_error(const struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* --json of a command with --format, of which `format` is the member: the last one of them
+ * counts. */
+void argument_set_json(struct argp_state *state, void *format, const char *none);
+
 unsigned argument_word(struct argp_state *state, const char *value);
 void argument_time(struct argp_state *state, const char *value, double *seconds);
 

@@ -116,9 +116,10 @@ static void curve_windows_plan(struct curve_windows *extras,
 		if (q != loader->fetch_depth &&
 		    !(loader->remote && (q == 1 || q == DEEPEST)))
 			curve_windows_add(extras, TRACE_FETCH, 0, q);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) { /* later: the machine is now faster, now slower */
 		if (alone)
 			curve_windows_add(extras, TRACE_LOADED, 0, 0);
+		curve_windows_add(extras, TRACE_FETCH, 0, 0);
 		curve_windows_add(extras, TRACE_PREP, 0, 0);
 		curve_windows_add(extras, TRACE_PREP, TRACE_PAIRED, 0);
 		curve_windows_add(extras, TRACE_PREP, TRACE_PAIRED, 0);

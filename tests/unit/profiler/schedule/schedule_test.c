@@ -284,7 +284,7 @@ static void of_servers_three_depths_come_first(void **state)
 	assert_int_equal(depths[1], 1);
 	assert_int_equal(depths[2], 32);
 	for (unsigned i = 3; i < fetched; i++)
-		assert_true(depths[i] > 1 && depths[i] < 32);
+		assert_true(depths[i] != 1 && depths[i] < 32);
 	performer_free(&performer);
 }
 
