@@ -478,17 +478,17 @@ lint-manual:
 lint-spelling:
 	@codespell -L nd $(SOURCES) $(SCRIPTS) $(PYTHONS) Makefile $(wildcard *.md man/*.[1-9])
 
-# clang-tidy, again only where an object would be compiled again. STEPS bounds how far its
-# analyzer follows a function. Of 180 copies of sources with one defect each it found the same
-# 19 as without the bound, which takes five times as long; make soak sets the default.
-STEPS := $(if $(SOAK),225000,20000)
-TIDY  := build/tidy$(if $(SOAK),-soak)
+# clang-tidy, again only where an object would be compiled again. TIDY_NODES bounds how far
+# its analyzer follows a function. Of 180 copies of sources with one defect each it found the
+# same 19 as by its default, which takes four times as long and which make soak sets.
+TIDY_NODES := $(if $(SOAK),225000,20000)
+TIDY := build/tidy$(if $(SOAK),-soak)
 tidy: $(patsubst %.c,$(TIDY)/%.ok,$(filter %.c,$(SOURCES)))
 $(TIDY)/%.ok: %.c $(B)/%.o .clang-tidy tests/.clang-tidy
 	@mkdir -p $(@D)
 	@echo '  TIDY  $<'
 	@clang-tidy --quiet $< -- $(FLAGS) $(CMOCKA_CFLAGS) -Xclang -analyzer-config \
-		-Xclang max-nodes=$(STEPS) 2>$@.err || { cat $@.err; exit 1; }
+		-Xclang max-nodes=$(TIDY_NODES) 2>$@.err || { cat $@.err; exit 1; }
 	@touch $@
 
 install: all

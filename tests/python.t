@@ -4,6 +4,7 @@ gets, come once per epoch, and are safe to keep. Speaks TAP."""
 
 import ast
 import ctypes
+import errno
 import gc
 import operator
 import os
@@ -19,7 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUDGET, BUILD, Scratch, Tap, wait_until
 from interrupted import CLOSED, CUT_SHORT, EXITING, HANDED_OVER, INTERRUPTED
-from process import available, no_threads, raised, resident, threads
+from process import available, no_threads, raised, raised_as, resident, threads
 
 PYTHON = "/usr/bin/python3"
 EXAMPLE = os.path.join(HERE, "../examples/train.py")
@@ -318,12 +319,11 @@ def test_epochs(tap, scratch, dataset, count):
                "what was skipped is told once, of the loop", told)
     none = scratch.folder("none")
     for number in range(9):
-        with open(os.path.join(none, f"{number}.jpg"), "w", encoding="utf-8"):
-            pass
+        os.mknod(os.path.join(none, f"{number}.jpg"))
     for epochs in 1, None:
         with dsa.Loader(none, batch=2, size=8, epochs=epochs) as loader:
-            why = raised(dsa.Error, list, loader)
-        tap.ok(why is not None and "no sample" in why,
+            why = raised_as(lambda error: (error.errno, str(error)), dsa.Error, list, loader)
+        tap.ok(why is not None and why[0] == errno.EBADMSG and "no sample" in why[1],
                f"no good sample in {epochs or 'all'} epochs: an Error", why)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

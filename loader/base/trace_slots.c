@@ -48,7 +48,6 @@ static struct trace_process *trace_claim_any_closed(struct trace *trace, uint32_
 {
 	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
 		struct trace_process *process = &trace->processes[i];
-
 		bool its = process->pid == pid && trace_slots_had(process, dataset);
 
 		if (trace->driver != i + 1 && (pid == 0 || its) &&

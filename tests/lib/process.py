@@ -14,13 +14,19 @@ def available(name):
     return True
 
 
-def raised(kind, function, *arguments, **more):
-    """What it said; None when it did not raise."""
+def raised_as(form, kind, function, *arguments, **more):
+    """form(what it raised), which is not kept: it keeps all that was called. None when it
+    did not raise."""
     try:
         function(*arguments, **more)
     except kind as error:
-        return str(error)
+        return form(error)
     return None
+
+
+def raised(kind, function, *arguments, **more):
+    """What it said."""
+    return raised_as(str, kind, function, *arguments, **more)
 
 
 def no_threads():
