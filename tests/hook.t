@@ -16,9 +16,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import BUILD, DSA, HERE, Scratch, Tap, middle_stalls, unsure
+from house import AWAKE, BUILD, DSA, HERE, Scratch, Tap, middle_stalls, unsure
 from punctual import torch_truth
-from torch_own import AWAKE, torch_own, torch_own_mean
+from torch_own import torch_own, torch_own_mean
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")

@@ -10,9 +10,9 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, HERE, Scratch, Tap, middle_stalls, unsure
+from house import AWAKE, DSA, HERE, Scratch, Tap, middle_stalls, unsure
 from punctual import torch_truth
-from torch_own import AWAKE, torch_own, torch_own_mean
+from torch_own import torch_own, torch_own_mean
 
 PYTHON = os.environ.get("KINDS_PYTHON", "/usr/bin/python3")
 PROGRAM = os.path.join(HERE, "lib/loader_kinds_program.py")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, HERE, TRAIN, Scratch, Tap, middle_stalls, taken_rate, unsure
+from house import DSA, HERE, PUNCTUAL, TRAIN, Scratch, Tap, middle_stalls, taken_rate, unsure
 from s3_server import S3Server
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -67,8 +67,8 @@ class Row:
     def run(self, *command, variables=()):
         return self.scratch.run(*command, variables={**self.variables, **dict(variables)})
 
-    def train(self, *words):
-        return [TRAIN, "--dataset", self.place, "--batch", "8", "--size", "32", *words]
+    def train(self, *words, program=(TRAIN,)):
+        return [*program, "--dataset", self.place, "--batch", "8", "--size", "32", *words]
 
     def gets(self):
         """Requests for samples, or for what is in a shard."""
@@ -140,7 +140,7 @@ def check_truth(row):
     """So many requests in flight bring no more than a quarter of what is wanted."""
     done = row.run(DSA, "run", "-q", "-o", row.kind + "-out", "--budget", "60s" if SOAK else "4s",
                    "--max-requests", "1000000", "--fetch-depth", str(DEPTH), "--",
-                   *row.train("--emulate-gpu", str(WANTED)))
+                   *row.train("--emulate-gpu", str(WANTED), program=PUNCTUAL))
     if not row.ok(done.returncode == 0, "measured", done.stderr):
         return
     result = row.result()
@@ -173,7 +173,8 @@ def check_kept(row, samples):
     check_shared(row, 2, kept)
     before = row.gets()
     done = row.run(DSA, "run", "-q", "-o", row.kind + "-out", "--budget", "4s", *kept,
-                   "--shuffle", "blocks", "--", *row.train("--emulate-gpu", str(WANTED)))
+                   "--shuffle", "blocks", "--",
+                   *row.train("--emulate-gpu", str(WANTED), program=PUNCTUAL))
     result = row.result()
     real = [w for w in result["windows"] if w["kind"] == "real" and w.get("hits")]
     row.ok(done.returncode == 0 and real and sum(w["misses"] for w in real) == 0 and

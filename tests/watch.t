@@ -16,7 +16,7 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, folder) for folder in
                 ("lib", "../loader/python", "../profiler/python")]
-from house import DSA, Scratch, Tap, middle_stalls, unsure
+from house import AWAKE, DSA, Scratch, Tap, middle_stalls, unsure
 import dsa
 import dsa_batches
 import dsa_fetch
@@ -27,7 +27,6 @@ PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/watch_program.py")
 OFF = .02
 BUDGET = "5s"
-AWAKE = os.path.join(HERE, "lib/awake")
 
 SOAK = bool(os.environ.get("SOAK"))
 # threads, ms of a batch, queue, ms of the step. A virtual machine takes up to .12 ms to copy

@@ -2,9 +2,7 @@
 import json
 import os
 
-from house import HERE
-
-AWAKE = os.path.join(HERE, "lib/awake")
+from house import AWAKE, HERE
 
 
 def torch_own(scratch, python, *words):
