@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, HERE, PUNCTUAL, TRAIN, Scratch, Tap, middle_stalls, taken_rate, unsure
+from house import DSA, HERE, TRAIN, Scratch, Tap, is_pace, middle_rates, middle_stalls, unsure
 from s3_server import S3Server
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -67,8 +67,8 @@ class Row:
     def run(self, *command, variables=()):
         return self.scratch.run(*command, variables={**self.variables, **dict(variables)})
 
-    def train(self, *words, program=(TRAIN,)):
-        return [*program, "--dataset", self.place, "--batch", "8", "--size", "32", *words]
+    def train(self, *words):
+        return [TRAIN, "--dataset", self.place, "--batch", "8", "--size", "32", *words]
 
     def gets(self):
         """Requests for samples, or for what is in a shard."""
@@ -140,14 +140,15 @@ def check_truth(row):
     """So many requests in flight bring no more than a quarter of what is wanted."""
     done = row.run(DSA, "run", "-q", "-o", row.kind + "-out", "--budget", "60s" if SOAK else "4s",
                    "--max-requests", "1000000", "--fetch-depth", str(DEPTH), "--",
-                   *row.train("--emulate-gpu", str(WANTED), program=PUNCTUAL))
+                   *row.train("--emulate-gpu", str(WANTED)))
     if not row.ok(done.returncode == 0, "measured", done.stderr):
         return
-    result = row.result()
-    shares, true = middle_stalls(result), 1 - DEPTH / LATENCY / taken_rate(result, WANTED)
+    result, most = row.result(), DEPTH / LATENCY
+    shares, rates, true = middle_stalls(result), middle_rates(result), 1 - most / WANTED
     print(f"# {row.kind}: fetch {100 * shares['fetch']:.2f}, truth {100 * true:.2f}")
-    row.ok(abs(shares["fetch"] - true) <= (.02 if SOAK else .05) + unsure(result, "fetch"),
-           "the fetch share follows from the latency", shares)
+    row.ok(abs(shares["fetch"] - true) <= .02 if SOAK else
+           is_pace(rates["real"], most) and is_pace(rates["cached"], WANTED),
+           "the fetch share follows from the latency", shares, rates)
     asked = result["requests"]
     row.ok(asked["gets"] > 0 and asked["retries"] == 0, "and requests are counted", asked)
 
@@ -173,8 +174,7 @@ def check_kept(row, samples):
     check_shared(row, 2, kept)
     before = row.gets()
     done = row.run(DSA, "run", "-q", "-o", row.kind + "-out", "--budget", "4s", *kept,
-                   "--shuffle", "blocks", "--",
-                   *row.train("--emulate-gpu", str(WANTED), program=PUNCTUAL))
+                   "--shuffle", "blocks", "--", *row.train("--emulate-gpu", str(WANTED)))
     result = row.result()
     real = [w for w in result["windows"] if w["kind"] == "real" and w.get("hits")]
     row.ok(done.returncode == 0 and real and sum(w["misses"] for w in real) == 0 and

@@ -16,7 +16,6 @@ BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "../build/pla
 DSA = os.path.join(BUILD, "dsa")
 TRAIN = os.path.join(BUILD, "examples/train")
 AWAKE = os.path.join(HERE, "lib/awake")
-PUNCTUAL = [AWAKE, "--first", TRAIN]  # where it sleeps most of the time, as it says
 BUDGET = "4s"  # two to four blocks of windows; half of it is enough on a busy machine
 WIDEST = .3  # of an interval, the part beside its value, that still says something
 PR_SET_CHILD_SUBREAPER = 36
@@ -147,12 +146,10 @@ def middle_rates(result):
     return {kind: statistics.median(of) for kind, of in rates.items()}
 
 
-def taken_rate(result, wanted):
-    """What an accelerator of so many samples a second took, which others on the machine may
-    have held up. `wanted` in the long form of a test."""
-    if os.environ.get("SOAK"):
-        return wanted
-    return min(wanted, middle_rates(result).get("synthetic", wanted))
+def is_pace(rate, most):
+    """Of what sleeps between samples and can take so many a second: never more, and fewer
+    where others on the machine wake it late."""
+    return .6 * most <= rate <= 1.05 * most
 
 
 def middle_stalls(result):

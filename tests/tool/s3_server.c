@@ -317,10 +317,10 @@ static void server_raise_limit(void)
 }
 
 /* What has a latency is another machine, which nothing here holds up: as far as the
- * system lets it, before all that is tested, which may have the least real-time priority. */
+ * system lets it, before all that is tested. */
 static void server_keep_time(void)
 {
-	const struct sched_param first = {.sched_priority = 2};
+	const struct sched_param first = {.sched_priority = 1};
 
 	sched_setscheduler(0, SCHED_FIFO, &first);
 }
