@@ -25,7 +25,7 @@ SOAK = bool(os.environ.get("SOAK"))
 FAKE = os.path.join(BUILD, "fake")
 BATCH, BYTES = 8, 32 * 32 * 3 + 8  # which are sent as they are: nothing is converted
 AHEAD = 64  # batches, more than the loader lets a program be
-OFF = .02 if SOAK else .04
+OFF = .02 if SOAK else .08  # as tests/truth.t
 BUDGET = "90s" if SOAK else "9s"
 
 # name, ms of a batch: kernel and copy; options of dsa run; runs far ahead; short form too
