@@ -601,7 +601,7 @@ def check_truth(scratch, folder):
         tap.ok(done.returncode == 0 and (abs(shares["fetch"] - .75) <= .02 if SOAK else
                                          is_pace(rates["real"], 250) and
                                          is_pace(rates["cached"], 1000)),
-               "the fetch share follows from the latency", shares, rates, done.stderr)
+               "what the latency lets is measured", shares, rates, done.stderr)
         server.stop()
         served = sum(row.fault == "-" for row in server.gets())
         tap.ok(served <= result["requests"]["gets"] <= served + 64 and

@@ -148,7 +148,7 @@ def check_truth(row):
     print(f"# {row.kind}: fetch {100 * shares['fetch']:.2f}, truth {100 * true:.2f}")
     row.ok(abs(shares["fetch"] - true) <= .02 if SOAK else
            is_pace(rates["real"], most) and is_pace(rates["cached"], WANTED),
-           "the fetch share follows from the latency", shares, rates)
+           "what the latency lets is measured", shares, rates)
     asked = result["requests"]
     row.ok(asked["gets"] > 0 and asked["retries"] == 0, "and requests are counted", asked)
 
