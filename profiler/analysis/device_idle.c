@@ -29,27 +29,42 @@ static bool device_idle_counts(const struct window *window)
 	return shares_uses(window);
 }
 
+static bool device_idle_all_pause(const struct window *window,
+				  const struct trace_step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!window_holds_pause(window, &steps[i]))
+			return false;
+	return true;
+}
+
+/* Records with a pause are left out, as no share counts it; where all have one, of steps
+ * that were merged, they count with it. */
+static void device_idle_add_window(const struct device *device,
+				   const struct window *window, struct kind_use *to)
+{
+	size_t count;
+	const struct trace_step *steps = window_steps(window, &count);
+	bool all = device_idle_all_pause(window, steps, count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!all && window_holds_pause(window, &steps[i]))
+			continue;
+		device_use(device, steps[i].request_ns, steps[i].end_ns, &steps[i], 1,
+			   &to->use);
+		to->samples += steps[i].samples;
+	}
+	to->windows += count > 0;
+}
+
 static void device_idle_sum(const struct device *device, const struct trace *trace,
 			    const struct window *windows, size_t count,
 			    struct kind_use uses[TRACE_KINDS])
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct window *window = &windows[i];
-		const struct trace_step *steps;
-		struct kind_use *to;
-		size_t step_count;
-
-		if (window->trace != trace || !device_idle_counts(window))
-			continue;
-		steps = window_steps(window, &step_count);
-		if (step_count == 0)
-			continue;
-		to = &uses[window->kind];
-		device_use(device, steps[0].request_ns, steps[step_count - 1].end_ns,
-			   steps, step_count, &to->use);
-		to->samples += window->samples;
-		to->windows++;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (windows[i].trace == trace && device_idle_counts(&windows[i]))
+			device_idle_add_window(device, &windows[i],
+					       &uses[windows[i].kind]);
 }
 
 static int device_idle_add_row(const struct device *device, int kind,

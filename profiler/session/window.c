@@ -196,26 +196,31 @@ static double window_ahead_ns(const struct window *window,
 	return found < slots ? INFINITY : median(sums, found);
 }
 
-static bool holds_pause(const struct trace_step *step, double typical)
+bool window_holds_pause(const struct window *window, const struct trace_step *step)
 {
+	size_t count;
+	const struct trace_step *steps = window_steps(window, &count);
+	bool ahead = trace_is_awaited(window->raw->made.devices);
+
+	if (ahead && step + 1 == steps + count)
+		return false; /* the last one waits for the device, too */
 	return (double)step->longest_ns > PAUSE_NS &&
-	       (double)step->longest_ns > PAUSE_TIMES * typical;
+	       (double)step->longest_ns > PAUSE_TIMES * window->typical_ns;
 }
 
 /* Adds a record to the window; of one with a pause in it, all but the pause. */
-static void add_step(struct window *window, const struct trace_step *step,
-		     double typical)
+static void add_step(struct window *window, const struct trace_step *step)
 {
 	double wall = (double)(step->end_ns - step->request_ns);
 	double left_out = 0;
 
-	if (holds_pause(step, typical)) {
+	if (window_holds_pause(window, step)) {
 		/* a device goes on meanwhile with what it was given before */
 		if (step->steps <= 1 && !trace_is_awaited(window->raw->made.devices)) {
 			window->outside_s += wall * 1e-9;
 			return;
 		}
-		left_out = (double)step->longest_ns - typical;
+		left_out = (double)step->longest_ns - window->typical_ns;
 	}
 	window->steps += step->steps;
 	window->samples += step->samples;
@@ -229,14 +234,12 @@ static void add_steps(struct window *window)
 	size_t count;
 	const struct trace_step *steps = window_steps(window, &count);
 	bool ahead = trace_is_awaited(window->raw->made.devices);
-	double typical = 0;
 
 	if (count > 0)
-		typical = ahead ? window_ahead_ns(window, steps, count)
-				: typical_ns(steps, count);
-	for (size_t i = 0; i < count; i++) /* the last one waits for the device, too */
-		add_step(window, &steps[i],
-			 ahead && i + 1 == count ? INFINITY : typical);
+		window->typical_ns = ahead ? window_ahead_ns(window, steps, count)
+					   : typical_ns(steps, count);
+	for (size_t i = 0; i < count; i++)
+		add_step(window, &steps[i]);
 	window->outside_s += (double)window->raw->outside_ns * 1e-9;
 }
 

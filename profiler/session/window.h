@@ -42,6 +42,7 @@ struct window {
 	double seconds;          /* of these */
 	double blocked_s;        /* of this, inside dsa_next() */
 	double outside_s;        /* pauses found and left out */
+	double typical_ns;       /* what a step computes; 0: there is none */
 	double begin_s, end_s;   /* of the measured part, since the session began */
 	double covariate[WINDOW_COVARIATES]; /* NAN: not counted, or not known of all */
 
@@ -67,6 +68,9 @@ unsigned window_count(const struct trace *trace);
 
 /* Step records of a window, cut to what the file holds; *count of them. */
 const struct trace_step *window_steps(const struct window *window, size_t *count);
+
+/* True where one step of the record, which is of the window, is a pause. */
+bool window_holds_pause(const struct window *window, const struct trace_step *step);
 
 /* The same for its sample records. */
 const struct trace_sample *window_samples(const struct window *window, size_t *count);

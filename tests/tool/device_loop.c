@@ -5,6 +5,7 @@
  *	late=MS             that the host takes before it launches anything (0)
  *	steps=N             then it ends; 0: with the data (0)
  *	mark=FILE           made after 20 steps
+ *	pause=MS            once, after 20 steps, in which the device computes (0)
  *	end=HOW             exit, _exit, kill (SIGKILL), fork: a child exits, too
  *
  * It opens CUDA_INJECTION64_PATH as the driver does when it is initialised, and tells
@@ -30,7 +31,7 @@ enum { STATUS = 7, MARKED = 20 };
 
 struct loop {
 	const char *dataset, *end, *mark;
-	double kernel, copy, late; /* ms */
+	double kernel, copy, late, pause; /* ms */
 	uint64_t steps;
 	void (*record)(
 		const struct fake_cupti_record *record); /* NULL: nobody watches */
@@ -49,6 +50,8 @@ static void parse(struct loop *loop, char **words)
 			loop->copy = atof(value + 1);
 		else if (strncmp(*words, "late", 4) == 0)
 			loop->late = atof(value + 1);
+		else if (strncmp(*words, "pause", 5) == 0)
+			loop->pause = atof(value + 1);
 		else if (strncmp(*words, "steps", 5) == 0)
 			loop->steps = strtoull(value + 1, NULL, 10);
 		else if (strncmp(*words, "mark", 4) == 0)
@@ -147,8 +150,11 @@ int main(int argc, char **argv)
 	       dsa_next(loader, &batch) > 0) {
 		step(&loop);
 		dsa_release(loader, &batch);
-		if (++steps == MARKED && loop.mark != NULL)
+		if (++steps != MARKED)
+			continue;
+		if (loop.mark != NULL)
 			close(creat(loop.mark, 0600));
+		work(&loop, 10, clock_now(), loop.pause);
 	}
 	printf("%llu steps\n", (unsigned long long)steps);
 	if (strcmp(loop.end, "exit") == 0)
