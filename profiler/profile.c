@@ -400,6 +400,11 @@ bool profile_has_stage(const struct profile *profile, int stage)
 	return !stage_table[stage].optional || isfinite(profile->stalls[stage].value);
 }
 
+double profile_measured_s(const struct profile_window *window)
+{
+	return window->length_s - (window->outside_s > 0 ? window->outside_s : 0);
+}
+
 double profile_quotient(uint64_t count, uint64_t of)
 {
 	return count == UNKNOWN || of == UNKNOWN || of == 0

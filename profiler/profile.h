@@ -609,6 +609,9 @@ bool profile_has_stage(const struct profile *profile, int stage);
  * windows, where it waits for nothing. NAN: unknown. */
 double profile_kernel_part(const struct profile *profile);
 
+/* Seconds that a window measured: all of it but pauses. */
+double profile_measured_s(const struct profile_window *window);
+
 /* count / of; NAN where one is unknown, or `of` is 0. */
 double profile_quotient(uint64_t count, uint64_t of);
 

@@ -330,6 +330,10 @@ struct trace_window {
 	uint64_t catch_up_ns; /* waited before `begin`: driver_ops.ahead */
 };
 
+/* A step that computes for longer than this, and than so many typical ones, is a pause. */
+#define TRACE_PAUSE_NS    50000000
+#define TRACE_PAUSE_TIMES 8
+
 /* `steps` consecutive steps: from the request of the first to the request after. */
 struct trace_step {
 	uint64_t request_ns; /* the program asked for the first batch */

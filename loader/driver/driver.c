@@ -57,6 +57,14 @@ static uint64_t finish_step(struct driver *driver, uint64_t now)
 	return clock_now();
 }
 
+/* Since the window's last loader was asked there was none, or no step. */
+static void driver_return(struct driver *driver, uint64_t now)
+{
+	if (driver->left_ns != 0 && driver->window != NULL && driver->measuring)
+		driver->window->outside_ns += now - driver->left_ns;
+	driver->left_ns = 0;
+}
+
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
@@ -64,6 +72,7 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;
+	driver_return(driver, now);
 	over = window_over(driver, now);
 	ends = driver_stopped(driver) || has_all(driver);
 	if (driver->measuring && (over || ends))

@@ -50,12 +50,23 @@ static void record_merge(struct trace_step *record, const struct trace_step *nex
 		record->longest_ns = next->longest_ns;
 }
 
-/* True where one may take in the one that follows: of an epoch alone, while there is room for
- * these. */
+/* True where the longest step of one is a pause among those of the other. */
+static bool record_pauses(const struct trace_step *one, const struct trace_step *other)
+{
+	uint64_t compute = other->end_ns - other->request_ns - other->blocked_ns;
+
+	return one->longest_ns > TRACE_PAUSE_NS &&
+	       one->longest_ns > TRACE_PAUSE_TIMES * (compute / other->steps);
+}
+
+/* True where one may take in the one that follows: of an epoch alone, and no pause, while
+ * there is room for these. */
 static bool record_joins(const struct driver *driver, const struct trace_step *record,
 			 const struct trace_step *next)
 {
-	return driver->across || record->epoch == next->epoch;
+	return driver->across ||
+	       (record->epoch == next->epoch && !record_pauses(record, next) &&
+		!record_pauses(next, record));
 }
 
 /* About halves so many records: each takes in the one after it. Returns how many stay. */

@@ -168,6 +168,7 @@ void driver_resume_window(struct driver *driver)
 	driver->index = driver->trace->window_now - 1;
 	driver->window = &driver->trace->windows[driver->index];
 	driver->measuring = driver->window->begin.time_ns != 0;
+	driver->left_ns = driver->window->end.time_ns;
 	driver->batches = driver->window->steps;
 	driver->merge = 1;
 	driver->across = false;

@@ -21,8 +21,8 @@ struct sum {
 #define SPINS         .5 /* of a step are kernels, and of their time a thread runs */
 #define ENOUGH        4  /* cached windows: prep beside the step is known from them */
 
-/* The windows that show the step alone. */
-static struct sum inputs_synthetic(const struct profile *profile)
+/* The windows that show the step alone: those in which the program paused, or others. */
+static struct sum inputs_synthetic_of(const struct profile *profile, bool paused)
 {
 	struct sum sum = {0};
 
@@ -30,13 +30,21 @@ static struct sum inputs_synthetic(const struct profile *profile)
 		const struct profile_window *window = &profile->windows[i];
 
 		if (window->kind.id != TRACE_SYNTHETIC || !window->used ||
-		    isnan(window->cpu_s))
+		    isnan(window->cpu_s) || (window->outside_s > 0) != paused)
 			continue;
 		sum.samples += (double)window->samples;
 		sum.wall_s += window->length_s;
 		sum.cpu_s += window->cpu_s;
 	}
 	return sum;
+}
+
+/* CPU time is of pauses, too: without them as long as there are such windows. */
+static struct sum inputs_synthetic(const struct profile *profile)
+{
+	struct sum sum = inputs_synthetic_of(profile, false);
+
+	return sum.samples > 0 ? sum : inputs_synthetic_of(profile, true);
 }
 
 /* By as many workers as the run has. */
@@ -103,7 +111,7 @@ static double inputs_slowed(const struct profile *profile, enum trace_kind kind)
 		    isnan(window->blocked_s))
 			continue;
 		steps += (double)window->samples / (double)profile->batch;
-		seconds += window->length_s - window->blocked_s;
+		seconds += profile_measured_s(window) - window->blocked_s;
 	}
 	return steps > 0
 		       ? seconds / steps - (double)profile->batch /

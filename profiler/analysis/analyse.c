@@ -60,7 +60,8 @@ static int analyse_add_windows(const struct evidence *evidence, struct profile *
 {
 	for (size_t i = 0; i < evidence->count; i++) {
 		const struct window *window = &evidence->windows[i];
-		bool used = shares_uses(window) || in_curve(window);
+		bool used = shares_uses(window) || in_curve(window) ||
+			    (evidence->observed && window->seconds > 0);
 
 		if (profile_fill_window(window, used, profile) < 0)
 			return -ENOMEM;
@@ -312,21 +313,30 @@ static void add_outside(const struct trace *const *sessions, unsigned count,
 	profile->outside_share = outside / span;
 }
 
-static void analyse_add_cpu(const struct evidence *evidence, struct profile *profile)
+/* Of windows in which the program paused, or of others. */
+static double analyse_cpu_of(const struct evidence *evidence, bool paused)
 {
 	double cpu_s = 0, samples = 0;
 
 	for (size_t i = 0; i < evidence->count; i++) {
 		const struct window *window = &evidence->windows[i];
 
-		if (window->kind != TRACE_REAL || !shares_uses(window))
+		if (window->kind != TRACE_REAL || !shares_uses(window) ||
+		    (window->outside_s > 0) != paused)
 			continue;
 		cpu_s += (double)(window->raw->end.cpu_ns - window->raw->begin.cpu_ns) *
 			 1e-9;
 		samples += (double)window->raw->samples;
 	}
-	if (samples > 0)
-		profile->cpu_s_per_sample = cpu_s / samples;
+	return samples > 0 ? cpu_s / samples : NAN;
+}
+
+/* CPU time is of pauses, too: without them as long as there are such windows. */
+static void analyse_add_cpu(const struct evidence *evidence, struct profile *profile)
+{
+	profile->cpu_s_per_sample = analyse_cpu_of(evidence, false);
+	if (isnan(profile->cpu_s_per_sample))
+		profile->cpu_s_per_sample = analyse_cpu_of(evidence, true);
 }
 
 /* Of the data that was measured: other loaders of the program may have other data. */

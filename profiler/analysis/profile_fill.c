@@ -151,13 +151,15 @@ uint64_t profile_fill_total(const struct trace *trace, enum trace_counter counte
 	return total;
 }
 
+/* Of the data that was measured: other loaders of the program may have other data. */
 static uint64_t bucket_total(const struct trace *trace, enum trace_histogram which,
 			     unsigned bucket)
 {
 	uint64_t total = 0;
 
 	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
-		total += trace->processes[i].histograms[which][bucket];
+		if (trace_is_driven_data(trace, &trace->processes[i]))
+			total += trace->processes[i].histograms[which][bucket];
 	return total;
 }
 

@@ -34,21 +34,45 @@ static void proof_add(struct sums *sums, const struct window *window, double rep
 	sums->windows++;
 }
 
-/* Compute parts of the measured steps, spread evenly over merged ones. Returns how
- * many. */
-static size_t measured_steps(const struct trace_step *records, size_t count,
-			     double *compute_s, size_t room)
+/* A window's steps, and before them those in which it settled. */
+struct proof_steps {
+	double *compute_s;
+	bool *pauses; /* left out of the window */
+	size_t count, room;
+};
+
+/* Merged steps are alike, but for a pause, which is the last. */
+static void proof_add_record(const struct window *window,
+			     const struct trace_step *record, struct proof_steps *steps)
 {
-	size_t steps = 0;
+	double compute = (double)(record->end_ns - record->request_ns) -
+			 (double)record->blocked_ns;
+	double last = compute / record->steps, others = last;
+	bool left_out = window_leaves_out(window, record);
 
-	for (size_t i = 0; i < count; i++) {
-		double wall = (double)(records[i].end_ns - records[i].request_ns);
-		double compute = (wall - (double)records[i].blocked_ns) * 1e-9;
-
-		for (uint32_t j = 0; j < records[i].steps && steps < room; j++)
-			compute_s[steps++] = compute / records[i].steps;
+	if (record->steps > 1 && window_holds_pause(window, record)) {
+		last = (double)record->longest_ns;
+		others = (compute - last) / (record->steps - 1);
 	}
-	return steps;
+	for (uint32_t i = 1; i <= record->steps && steps->count < steps->room; i++) {
+		steps->pauses[steps->count] = left_out;
+		steps->compute_s[steps->count++] =
+			(i == record->steps ? last : others) * 1e-9;
+	}
+}
+
+static void proof_add_steps(const struct window *window, struct proof_steps *steps)
+{
+	size_t count, settle = window->raw->settle;
+	const struct trace_step *records = window_steps(window, &count);
+
+	steps->count = settle;
+	for (size_t i = 0; i < count; i++)
+		proof_add_record(window, &records[i], steps);
+	for (size_t i = 0; i < settle && steps->count > settle; i++)
+		steps->compute_s[i] = steps->compute_s[settle];
+	if (settle > 0)
+		steps->compute_s[settle - 1] += (double)window->raw->catch_up_ns * 1e-9;
 }
 
 /* Fewer than these say nothing of a pipeline. */
@@ -85,55 +109,51 @@ static double proof_prep(const struct window *windows, size_t count,
 	return seconds > 0 && bytes > 0 ? seconds / bytes : NAN;
 }
 
-/*
- * Replays the steps that sample records cover, and scales to all. `compute_s` has room
- * for the settling steps and TRACE_STEPS. -1: it can't be told.
- */
-static double replay_into(const struct window *window, size_t settle, double prep,
-			  double *compute_s)
+/* Replays the steps that sample records cover, and scales to those that the window
+ * counts. -1: it can't be told. */
+static double replay_into(const struct window *window, double prep,
+			  struct proof_steps *steps)
 {
 	const struct trace_loader *loader = &window->trace->loader;
 	struct replay replay = {.workers = loader->workers,
 				.slots = loader->slots,
-				.compute_s = compute_s,
+				.compute_s = steps->compute_s,
+				.pauses = steps->pauses,
 				.prep = prep};
-	size_t count, steps, covered;
-	const struct trace_step *records = window_steps(window, &count);
+	size_t settle = window->raw->settle, covered = 0;
 	double wait;
 
-	steps = measured_steps(records, count, compute_s + settle, TRACE_STEPS);
+	proof_add_steps(window, steps);
 	replay.samples = window_samples(window, &replay.sample_count);
-	if (steps == 0 || replay.sample_count == 0)
+	if (replay.sample_count == 0)
 		return -1;
-	for (size_t i = 0; i < settle; i++)
-		compute_s[i] = compute_s[settle];
-	if (settle > 0)
-		compute_s[settle - 1] += (double)window->raw->catch_up_ns * 1e-9;
 	replay.steps = replay.samples[replay.sample_count - 1].batch;
-	if (replay.steps > settle + steps)
-		replay.steps = settle + steps;
-	if (replay.steps < settle + STEPS_ENOUGH)
+	if (replay.steps > steps->count)
+		replay.steps = steps->count;
+	for (size_t i = settle; i < replay.steps; i++)
+		covered += !steps->pauses[i];
+	if (covered < STEPS_ENOUGH)
 		return -1;
-	covered = replay.steps - settle;
 	wait = replay_wait(&replay, settle);
-	return wait < 0 ? -1 : wait * (double)steps / (double)covered;
+	return wait < 0 ? -1 : wait * window->steps / (double)covered;
 }
 
 /* What the window's steps would have waited without fetch, s; -1: can't be told. */
 static double replay_window(const struct window *window, double prep)
 {
 	const struct trace_loader *loader = &window->trace->loader;
-	size_t settle = window->raw->settle;
-	double *compute_s, wait;
+	struct proof_steps steps = {.room = window->raw->settle + TRACE_STEPS};
+	double wait = -1;
 
 	if (loader->workers == 0 || loader->workers > REPLAY_WORKERS ||
-	    loader->slots == 0 || settle > TRACE_STEPS)
+	    loader->slots == 0 || window->raw->settle > TRACE_STEPS)
 		return -1;
-	compute_s = malloc((settle + TRACE_STEPS) * sizeof(*compute_s));
-	if (compute_s == NULL)
-		return -1;
-	wait = replay_into(window, settle, prep, compute_s);
-	free(compute_s);
+	steps.compute_s = calloc(steps.room, sizeof(*steps.compute_s));
+	steps.pauses = calloc(steps.room, sizeof(*steps.pauses));
+	if (steps.compute_s != NULL && steps.pauses != NULL)
+		wait = replay_into(window, prep, &steps);
+	free(steps.compute_s);
+	free(steps.pauses);
 	return wait;
 }
 

@@ -53,7 +53,7 @@ double replay_wait(const struct replay *replay, size_t from)
 			wait = -1;
 			break;
 		}
-		if (step >= from)
+		if (step >= from && (replay->pauses == NULL || !replay->pauses[step]))
 			wait += delivered - requested[step];
 		requested[step + 1] = delivered + replay->compute_s[step];
 	}

@@ -15,6 +15,7 @@
 
 #include "loader/base/trace.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { REPLAY_WORKERS = 1024 };
@@ -23,6 +24,7 @@ struct replay {
 	const struct trace_sample *samples; /* in stream order; batch counts from 0 */
 	size_t sample_count;
 	const double *compute_s; /* of each step: from delivery to the next request */
+	const bool *pauses;      /* each step that is one: its wait is left out; NULL */
 	size_t steps;
 	unsigned workers; /* 1 .. REPLAY_WORKERS */
 	unsigned slots;   /* batches open at once, the one being computed too; >= 1 */

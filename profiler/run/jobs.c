@@ -219,7 +219,7 @@ int jobs_together(const struct trace *const *traces, unsigned count,
 /* Of the wall time of the windows of a kind that count. */
 static double blocked_share(const struct profile *own, enum trace_kind kind)
 {
-	double blocked_s = 0, length_s = 0;
+	double blocked_s = 0, measured_s = 0;
 
 	for (size_t i = 0; i < own->window_count; i++) {
 		const struct profile_window *window = &own->windows[i];
@@ -228,9 +228,9 @@ static double blocked_share(const struct profile *own, enum trace_kind kind)
 		    isnan(window->blocked_s))
 			continue;
 		blocked_s += window->blocked_s;
-		length_s += window->length_s;
+		measured_s += profile_measured_s(window);
 	}
-	return length_s > 0 ? blocked_s / length_s : NAN;
+	return measured_s > 0 ? blocked_s / measured_s : NAN;
 }
 
 static int jobs_write_limit(struct profile_job *job, const struct profile *own)

@@ -9,10 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What tells a pause from a step. */
-#define PAUSE_NS    50e6
-#define PAUSE_TIMES 8
-
 #define BETWEEN 4 /* reads of the loader, at most, that it has not counted yet */
 
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
@@ -204,8 +200,15 @@ bool window_holds_pause(const struct window *window, const struct trace_step *st
 
 	if (ahead && step + 1 == steps + count)
 		return false; /* the last one waits for the device, too */
-	return (double)step->longest_ns > PAUSE_NS &&
-	       (double)step->longest_ns > PAUSE_TIMES * window->typical_ns;
+	return step->longest_ns > TRACE_PAUSE_NS &&
+	       (double)step->longest_ns > TRACE_PAUSE_TIMES * window->typical_ns;
+}
+
+bool window_leaves_out(const struct window *window, const struct trace_step *step)
+{
+	/* a device goes on meanwhile with what it was given before */
+	return step->steps <= 1 && !trace_is_awaited(window->raw->made.devices) &&
+	       window_holds_pause(window, step);
 }
 
 /* Adds a record to the window; of one with a pause in it, all but the pause. */
@@ -214,14 +217,12 @@ static void add_step(struct window *window, const struct trace_step *step)
 	double wall = (double)(step->end_ns - step->request_ns);
 	double left_out = 0;
 
-	if (window_holds_pause(window, step)) {
-		/* a device goes on meanwhile with what it was given before */
-		if (step->steps <= 1 && !trace_is_awaited(window->raw->made.devices)) {
-			window->outside_s += wall * 1e-9;
-			return;
-		}
-		left_out = (double)step->longest_ns - window->typical_ns;
+	if (window_leaves_out(window, step)) {
+		window->outside_s += wall * 1e-9;
+		return;
 	}
+	if (window_holds_pause(window, step))
+		left_out = (double)step->longest_ns - window->typical_ns;
 	window->steps += step->steps;
 	window->samples += step->samples;
 	window->seconds += (wall - left_out) * 1e-9;

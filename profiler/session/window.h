@@ -69,8 +69,10 @@ unsigned window_count(const struct trace *trace);
 /* Step records of a window, cut to what the file holds; *count of them. */
 const struct trace_step *window_steps(const struct window *window, size_t *count);
 
-/* True where one step of the record, which is of the window, is a pause. */
+/* True where one step of the record, which is of the window, is a pause; and where the
+ * window has nothing of the record, but its time outside. */
 bool window_holds_pause(const struct window *window, const struct trace_step *step);
+bool window_leaves_out(const struct window *window, const struct trace_step *step);
 
 /* The same for its sample records. */
 const struct trace_sample *window_samples(const struct window *window, size_t *count);

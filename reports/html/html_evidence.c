@@ -59,7 +59,8 @@ static void window_row(const struct html *html, const struct profile_window *win
 	html_number(out, format_seconds(text, window->length_s));
 	html_number(out, format_count(text, window->samples));
 	html_number(out, format_rate(text, window->per_s));
-	html_number(out, format_percent(text, window->blocked_s / window->length_s));
+	html_number(out, format_percent(text, window->blocked_s /
+						      profile_measured_s(window)));
 	html_number(out, window->read_bytes == UNKNOWN
 				 ? "n/a"
 				 : format_bytes(text, (double)window->read_bytes));

@@ -1,4 +1,5 @@
 /* driver_record_test.c - what is recorded of steps, samples and CPU time in windows. */
+#include "loader/base/clock.h"
 #include "tests/lib/driven.h"
 
 #include <setjmp.h>
@@ -28,6 +29,35 @@ static void step_records_fill_the_window_without_gaps(void **state)
 	assert_int_equal(sum, window->steps);
 	assert_int_equal(steps[window->step_records - 1].end_ns, window->end.time_ns);
 	assert_true(driven.trace->dropped_steps == 0);
+}
+
+static void pauses_have_records_of_their_own_while_there_is_room(void **state)
+{
+	enum { STEPS = 2 * TRACE_WINDOW_STEPS, EACH = 256 };
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	struct trace_step *steps = driven.trace->steps;
+	struct dsa_batch batch;
+	uint64_t pauses = 0;
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX;
+	window->settle = 0;
+	driven_open("");
+	for (unsigned i = 0; i < STEPS; i++) {
+		if (dsa_next(driven.loader, &batch) <= 0)
+			fail_msg("the data ended");
+		if (i % EACH == 0)
+			clock_sleep_until(clock_now() + 2 * TRACE_PAUSE_NS);
+		dsa_release(driven.loader, &batch);
+	}
+	assert_in_range(window->step_records, 1, TRACE_WINDOW_STEPS);
+	for (uint32_t i = 0; i < window->step_records; i++)
+		if (steps[i].longest_ns > 2 * TRACE_PAUSE_NS) {
+			assert_int_equal(steps[i].steps, 1);
+			pauses++;
+		}
+	assert_true(pauses >= STEPS / EACH); /* a busy machine has more */
 }
 
 static void some_samples_of_cached_windows_are_recorded(void **state)
@@ -123,6 +153,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(step_records_fill_the_window_without_gaps),
+		WITH_SESSION(pauses_have_records_of_their_own_while_there_is_room),
 		WITH_SESSION(some_samples_of_cached_windows_are_recorded),
 		WITH_SESSION(reads_one_at_a_time_are_recorded_evenly),
 		WITH_SESSION(the_last_sample_s_cpu_time_counts_in_its_window),

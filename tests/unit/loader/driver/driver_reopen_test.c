@@ -1,4 +1,5 @@
 /* driver_reopen_test.c - loaders of a program, one after another. */
+#include "loader/base/clock.h"
 #include "tests/lib/driven.h"
 #include "tests/lib/tree.h"
 
@@ -100,6 +101,31 @@ static void loaders_one_after_another_are_all_observed(void **state)
 	assert_int_equal(driven.trace->window_now, 1);
 }
 
+static void what_passes_between_two_loaders_is_outside(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	struct driven_audit audit = {0};
+	uint64_t in_steps = 0;
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX;
+	window->settle = 0;
+	for (int i = 0; i < 3; i++) {
+		open_again("");
+		driven_train(NULL, &audit, 5);
+		clock_sleep_until(clock_now() + 20000000);
+	}
+	dsa_close(driven.loader);
+	driven.loader = NULL;
+	for (uint32_t i = 0; i < window->step_records; i++)
+		in_steps += driven.trace->steps[i].end_ns -
+			    driven.trace->steps[i].request_ns;
+	assert_true(window->outside_ns >= 40000000);
+	assert_int_equal(in_steps + window->outside_ns,
+			 window->end.time_ns - window->begin.time_ns);
+}
+
 /* The slot of a driver that closed says nothing about who has it next. */
 static void a_loader_in_the_slot_of_a_former_driver_does_not_drive(void **state)
 {
@@ -169,6 +195,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(a_loader_opened_anew_goes_on_driving),
 		WITH_SESSION(windows_of_different_loaders_are_not_mixed),
 		WITH_SESSION(any_loader_drives_while_nothing_was_measured),
+		WITH_SESSION(what_passes_between_two_loaders_is_outside),
 		WITH_SESSION(loaders_one_after_another_are_all_observed),
 		WITH_SESSION(a_loader_in_the_slot_of_a_former_driver_does_not_drive),
 		WITH_SESSION(what_was_skipped_is_told_of_the_loader_of_that_data),

@@ -256,6 +256,36 @@ static void takes_steps_that_were_slow_as_they_were(void **state)
 	profile_free(&profile);
 }
 
+/* An evaluation in one window of each kind, on 4 cores for 2 s. */
+static void pauses_are_no_part_of_the_step(void **state)
+{
+	static const char *const kinds[] = {"synthetic", "cached", "real"};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	double per_s[2];
+
+	(void)state;
+	change.cores = 2;
+	change.gpu_speed = 2;
+	for (int paused = 0; paused < 2; paused++) {
+		struct profile profile;
+
+		known_run_make(&profile, &known_compute_bound);
+		for (int i = 0; i < 3; i++) {
+			struct profile_window *window;
+
+			known_run_add_window(&profile, kinds[i], 490, 1e-3, 1e-3);
+			window = &profile.windows[profile.window_count - 1];
+			window->blocked_s = 0;
+			window->outside_s = 2 * paused;
+			window->length_s += 2 * paused;
+			window->cpu_s += 8 * paused;
+		}
+		per_s[paused] = known_run_predict(&profile, &change)->per_s.value;
+		profile_free(&profile);
+	}
+	assert_float_equal(per_s[0], per_s[1], 1e-6);
+}
+
 static void predicts_an_accelerator(void **state)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -385,6 +415,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(knows_samples_that_take_longer_than_the_delay),
 		cmocka_unit_test(tells_waiting_for_kernels_from_work),
 		cmocka_unit_test(takes_steps_that_were_slow_as_they_were),
+		cmocka_unit_test(pauses_are_no_part_of_the_step),
 		cmocka_unit_test(predicts_an_accelerator),
 		cmocka_unit_test(predicts_pictures_stored_smaller),
 		cmocka_unit_test(gives_only_bounds_beyond_the_machine),

@@ -24,7 +24,15 @@ static struct replay pipeline(double prep_ms, double compute_ms, unsigned worker
 		};
 	for (unsigned i = 0; i < STEPS; i++)
 		compute[i] = compute_ms * 1e-3;
-	return (struct replay){samples, SAMPLES, compute, STEPS, workers, 4, 1};
+	return (struct replay){
+		.samples = samples,
+		.sample_count = SAMPLES,
+		.compute_s = compute,
+		.steps = STEPS,
+		.workers = workers,
+		.slots = 4,
+		.prep = 1,
+	};
 }
 
 static void close_to(double value, double want)
@@ -80,6 +88,20 @@ static void one_slot_lets_nothing_overlap(void **state)
 	close_to(replay_wait(&replay, 10), 90 * 2e-3);
 }
 
+static void a_pause_lets_the_loader_get_ahead_and_its_own_wait_is_left_out(void **state)
+{
+	struct replay replay = pipeline(5, 10, 2);
+	bool pauses[STEPS] = {[50] = true};
+
+	(void)state;
+	compute[50] = 1;
+	/* Three batches are ready then, and two more while these compute: five steps
+	 * that do not wait. */
+	close_to(replay_wait(&replay, 2), 93 * 10e-3);
+	replay.pauses = pauses;
+	close_to(replay_wait(&replay, 2), 92 * 10e-3);
+}
+
 static void missing_samples_and_memory_are_told(void **state)
 {
 	struct replay replay = pipeline(1, 5, 4);
@@ -102,6 +124,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(prep_slower_than_compute_waits_the_difference),
 		cmocka_unit_test(one_slow_sample_hides_behind_the_queue),
 		cmocka_unit_test(one_slot_lets_nothing_overlap),
+		cmocka_unit_test(
+			a_pause_lets_the_loader_get_ahead_and_its_own_wait_is_left_out),
 		cmocka_unit_test(missing_samples_and_memory_are_told),
 	};
 
