@@ -110,6 +110,22 @@ def check_run(scratch, folder):
                        "the listing was kept, and its age is told", asked)
 
 
+def check_sums(scratch, folder):
+    """Of several launches, and of jobs that may not ask for what they wish."""
+    for words in (["--protocol", "separate", "--budget", "4s", "--max-requests", "20000"],
+                  ["--jobs", "2", "--budget", "20s", "--max-requests", "80"]):
+        with Bucket(scratch, folder) as server:
+            done = scratch.run(DSA, "run", "-o", "out", *words, "--", TRAIN, "--dataset",
+                               "s3://bucket", "--size", "32", "--batch", "8", "--emulate-gpu",
+                               "400")
+            server.stop()
+            with open(scratch.at("out/run.json"), encoding="utf-8") as file:
+                asked = json.load(file)["requests"]
+            tap.ok(asked["gets"] == server.asked()[0] > 0 and asked["most"] == int(words[-1]),
+                   f"dsa run {words[0]}: requests are of all of them", asked, server.asked(),
+                   done.stderr)
+
+
 def gate(scratch, cache, *words):
     return scratch.run(DSA, "gate", "--baseline", "gate.json", *words, "--pairs", "0", "--samples",
                        "1000", "--cache", cache, "--", TRAIN, "--dataset", "s3://bucket/",
@@ -173,6 +189,7 @@ def main():
         check_shared(scratch, folder)
         check_ends(scratch, folder)
         check_run(scratch, folder)
+        check_sums(scratch, folder)
         check_gate(scratch)
         check_convert(scratch, folder)
     tap.done()

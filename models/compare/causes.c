@@ -65,6 +65,13 @@ static void causes_dilute(const struct finding *finding, const struct interval *
 		       : "shorter");
 }
 
+/* Two observed runs that are alike may differ as much: what was measured once has none. */
+static bool causes_has_interval(const struct finding *finding)
+{
+	return !profile_is_observed(finding->base) ||
+	       !profile_is_observed(finding->now);
+}
+
 static void find_stall(struct finding *finding, enum stage stage)
 {
 	const struct interval *base = &finding->base->stalls[stage];
@@ -78,7 +85,9 @@ static void find_stall(struct finding *finding, enum stage stage)
 	finding->effect_count++;
 	*effect = (struct effect){
 		.stage = stage, .slower = points > 0, .size = fabs(points)};
-	append(effect->text, "%s %+.1f points", stage_table[stage].label, 100 * points);
+	append(effect->text, "%s %+.1f points%s", stage_table[stage].label,
+	       100 * points,
+	       causes_has_interval(finding) ? "" : " (no interval is known)");
 	causes_dilute(finding, base, now, effect);
 }
 
@@ -266,8 +275,9 @@ static void causes_list_rate(struct finding *finding)
 	if (text == NULL)
 		return;
 	amount_text_pair(&pair, AMOUNT_COUNT, base->value, now->value);
-	append(text, "%s -> %s samples/s (%+.1f%%)", pair.from, pair.to,
-	       100 * (now->value / base->value - 1));
+	append(text, "%s -> %s samples/s (%+.1f%%%s)", pair.from, pair.to,
+	       100 * (now->value / base->value - 1),
+	       causes_has_interval(finding) ? "" : ", no interval is known");
 	if (finding->effect_count > 0)
 		causes_split(finding, slower, text);
 	else

@@ -19,7 +19,8 @@ struct causes {
 /*
  * What explains the way from `base` to `now`: stalls that grew with the counts, sizes,
  * settings and environment that changed beside them; settings alone when nothing grew.
- * Says nothing that is within the interval of either, or below half a percent.
+ * Says nothing that is within the interval of either, or below half a percent; of two
+ * observed runs, that no interval is known.
  */
 void causes_find(const struct profile *base, const struct profile *now,
 		 struct causes *causes);

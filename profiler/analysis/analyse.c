@@ -432,6 +432,8 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	    analyse_add_windows(evidence, profile) < 0 ||
 	    analyse_bound_why(evidence, profile) < 0)
 		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++)
+		profile_fill_add_requests(sessions[i], profile);
 	add_totals(sessions, count, profile);
 	if (add_shares(evidence, profile) < 0)
 		return -ENOMEM;

@@ -107,14 +107,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->storage_is_memory = loader->memory;
 	if (loader->remote) {
 		profile->requests = (struct profile_requests){
-			.gets = profile_fill_total(trace, TRACE_wanted_gets),
-			.retries = profile_fill_total(trace, TRACE_retried_gets),
-			.lost = profile_fill_total(trace, TRACE_lost_samples),
-			.hedges = profile_fill_total(trace, TRACE_hedged_gets),
-			.listing = profile_fill_total(trace, TRACE_listing_gets),
 			.listing_age_s = profile_fill_positive(loader->listing_age_s),
-			.bytes = profile_fill_total(trace, TRACE_fetched_bytes) +
-				 profile_fill_total(trace, TRACE_staged_bytes),
 			.most = trace_most_gets(trace, loader->dataset_samples),
 			.needed = UNKNOWN,
 			.cost = NAN,
@@ -140,6 +133,21 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 					 (double)trace->epoch_starts;
 	}
 	return loader_texts(loader, profile) | loader_device(loader, profile);
+}
+
+void profile_fill_add_requests(const struct trace *trace, struct profile *profile)
+{
+	struct profile_requests *to = &profile->requests;
+
+	if (!trace->loader.remote || to->gets == UNKNOWN)
+		return;
+	to->gets += profile_fill_total(trace, TRACE_wanted_gets);
+	to->retries += profile_fill_total(trace, TRACE_retried_gets);
+	to->lost += profile_fill_total(trace, TRACE_lost_samples);
+	to->hedges += profile_fill_total(trace, TRACE_hedged_gets);
+	to->listing += profile_fill_total(trace, TRACE_listing_gets);
+	to->bytes += profile_fill_total(trace, TRACE_fetched_bytes) +
+		     profile_fill_total(trace, TRACE_staged_bytes);
 }
 
 uint64_t profile_fill_total(const struct trace *trace, enum trace_counter counter)

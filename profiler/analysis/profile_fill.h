@@ -16,6 +16,10 @@ int profile_fill_skips(const struct trace *trace, struct profile *profile);
 int profile_fill_processes(const struct trace *trace, struct profile *profile);
 int profile_fill_ranks(const struct trace *trace, struct profile *profile);
 
+/* Adds what servers were asked for in a session, each launch having its own; of a profile
+ * that profile_fill_loader() filled. */
+void profile_fill_add_requests(const struct trace *trace, struct profile *profile);
+
 /* One window; `used` says whether it counts in a share or a curve. */
 int profile_fill_window(const struct window *window, bool used,
 			struct profile *profile);

@@ -273,12 +273,22 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 
 void jobs_add_requests(struct profile *profile, const struct profile *own)
 {
-	if (profile->requests.gets == UNKNOWN || own->requests.gets == UNKNOWN)
+	struct profile_requests *to = &profile->requests;
+	const struct profile_requests *more = &own->requests;
+
+	if (to->gets == UNKNOWN || more->gets == UNKNOWN)
 		return;
-	profile->requests.gets += own->requests.gets;
-	profile->requests.retries += own->requests.retries;
-	profile->requests.listing += own->requests.listing;
-	profile->requests.bytes += own->requests.bytes;
+	if (to->needed != UNKNOWN && to->gets > 0)
+		to->needed += (uint64_t)((double)to->needed * (double)more->gets /
+					 (double)to->gets);
+	if (to->most != UNKNOWN)
+		to->most += more->most;
+	to->gets += more->gets;
+	to->retries += more->retries;
+	to->lost += more->lost;
+	to->hedges += more->hedges;
+	to->listing += more->listing;
+	to->bytes += more->bytes;
 }
 
 /* ---- who waits for whom ---- */

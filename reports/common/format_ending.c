@@ -27,21 +27,33 @@ bool format_is_crash(const struct profile *profile)
 	       profile->status.id == STATUS_TARGET_HUNG;
 }
 
-/* "±2.1 points instead of ±1", and what would reach that. */
+/* "±2.1 points instead of ±1", and what would reach that; of few blocks, what would measure
+ * more. */
 static void format_ending_precision(FILE *out, const struct profile *profile)
 {
 	double half = 100 * format_half(profile), wanted = 100 * profile->precision;
 	bool far = !(profile->budget_needed_s <= REACH * profile->budget_s);
-	char budget[FORMAT_SIZE];
+	char budget[FORMAT_SIZE], blocks[FORMAT_SIZE];
 
+	format_budget(budget, profile->budget_needed_s);
+	if (half <= wanted && profile->blocks != UNKNOWN) {
+		fprintf(out, "±%.1f points, by only %s block%s; ", half,
+			format_count(blocks, profile->blocks),
+			profile->blocks == 1 ? "" : "s");
+		if (far)
+			fputs("more are out of reach on this machine", out);
+		else
+			fprintf(out, "--budget %s would measure enough of them",
+				budget);
+		return;
+	}
 	if (isfinite(half) && !profile_is_vague(profile))
 		fprintf(out, "±%.*f points instead of ±%.3g; ",
 			fabs(half - wanted) < .05 ? 2 : 1, half, wanted);
 	if (far)
 		fprintf(out, "±%.3g is out of reach on this machine", wanted);
 	else
-		fprintf(out, "--budget %s would reach ±%.3g",
-			format_budget(budget, profile->budget_needed_s), wanted);
+		fprintf(out, "--budget %s would reach ±%.3g", budget, wanted);
 }
 
 /* Without a reason of the run's own. */

@@ -15,8 +15,11 @@ END
 	sed -n '/^<h1>/p; /Emulated/d; /class="note"/p; /Too few/p; /Real: /p' changed.html |
 		sed 's/<svg.*svg>//'
 }
-with 'r["run"].update(status="budget", budget_s=12, wall_s=19.5, budget_needed_s=100)'
-with 'r["run"].update(status="budget", budget_s=12, wall_s=13, budget_needed_s=1e6)'
+with 'r["run"].update(status="budget", precision_share=.005, budget_s=12, wall_s=19.5,
+	budget_needed_s=100)'
+with 'r["run"].update(status="budget", precision_share=.005, budget_s=12, wall_s=13,
+	budget_needed_s=1e6)'
+with 'r["run"].update(status="budget", blocks=6, budget_s=12, wall_s=13, budget_needed_s=18)'
 with 'r["run"].update(status="target died", status_why="the program crashed (SIGABRT)")'
 with 'r["run"].update(status="budget", status_why="8 s is too short (a step takes 1.2 s)",
 	budget_s=8, budget_needed_s=360); del r["stalls"]; del r["second_proof"]'

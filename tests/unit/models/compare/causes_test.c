@@ -104,6 +104,26 @@ static void nothing_changed_and_nothing_is_said(void **state)
 	ARE("fetch engine changed from uring to pread");
 }
 
+/* Such runs say nothing of how far apart two that are alike would be. */
+static void of_observed_runs_it_is_told_that_no_interval_is_known(void **state)
+{
+	(void)state;
+	slow(.5, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		struct profile *one = i == 0 ? &base : &now;
+
+		profile_word_set(&one->protocol, profile_protocols, "observe");
+		for (int stage = 0; stage < STAGES; stage++)
+			one->stalls[stage].low = one->stalls[stage].high = NAN;
+		one->rates[TRACE_REAL].low = one->rates[TRACE_REAL].high = NAN;
+		one->rates[TRACE_SYNTHETIC] = INTERVAL_UNKNOWN;
+	}
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "points (no interval is known): "));
+	assert_non_null(
+		strstr(causes.text[causes.count - 1], "%, no interval is known): "));
+}
+
 /* It was tried out each time, and both are about as fast. */
 static void an_engine_that_was_chosen_is_no_cause(void **state)
 {
@@ -455,6 +475,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_changed_and_nothing_is_said),
+		TEST(of_observed_runs_it_is_told_that_no_interval_is_known),
 		TEST(an_engine_that_was_chosen_is_no_cause),
 		TEST(an_engine_that_nobody_asked_a_baseline_for_is_no_cause),
 		TEST(reads_in_flight_that_were_found_are_no_cause),
