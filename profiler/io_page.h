@@ -41,7 +41,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 7
+#define IO_VERSION 8
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -114,6 +114,7 @@ enum {
 struct io_batch {
 	_Atomic uint64_t number; /* of it + 1, once all is written; 0: it is not */
 	uint64_t key;            /* the hook's: equal for equal indices */
+	uint64_t loader;         /* the hook's: whose batch it is; 0: it does not say */
 	uint64_t begin_ns, end_ns;
 	uint64_t io_ns;     /* of this, in calls that open or read data: by each
 				 * of its threads, added up, */

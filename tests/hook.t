@@ -183,6 +183,29 @@ def check_batches(scratch):
         tap.skip("with 8 MB of shared memory", "it needs root")
 
 
+def check_validates(scratch):
+    """Batches of another loader are none of those that it was trained with, nor are they what
+    the program read unseen."""
+    done = dsa_run(scratch, "out-validates", "-q --observe", "validates", "data", "leaves=40")
+    result = result_of(scratch, "out-validates")
+    stalls = {stage: stall.get("share") for stage, stall in result["stalls"].items()}
+    tap.ok(done.returncode == 0 and stalls.get("prep", 0) > .5 and
+           abs(stalls.get("fetch", 9)) < .1, "validation after each epoch: prep is told from fetch",
+           stalls, result.get("split"), done.stderr)
+    tap.ok(result["configuration"]["batch"] == 8 and
+           {w["used"] for w in result["windows"]} == {True}, "and its batches are counted",
+           result["configuration"], *result["windows"])
+
+
+def check_untrained(scratch):
+    """The remedy is in the message, and the program ends as without dsa."""
+    for part, why in (("two", "another loader gives a batch in each step"),
+                      ("infers", "no backward() ran between two of them")):
+        done = dsa_run(scratch, f"out-{part}", "--observe", part, "data")
+        tap.ok(done.returncode == 3 and why in done.stderr and "the end" in done.stdout,
+               f"{part}: why there is no result", done.stdout, done.stderr)
+
+
 def check_breaks(scratch):
     done = dsa_run(scratch, "out-breaks", "-q --budget 6s", "breaks", "data")
     windows = result_of(scratch, "out-breaks")["windows"]
@@ -325,6 +348,7 @@ def own_of(scratch, case):
 def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
+             "validates": check_validates, "untrained": check_untrained,
              "breaks": check_breaks, "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,

@@ -96,6 +96,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.epoch = hook_last_epoch(hook.trace) + 1;
 	hook.stride = 1;
 	hook.next_ns = UINT64_MAX;
+	hook.loader = hook.before = 0;
 	hook.process = NULL;
 	if (hook.page->several)
 		hook_refuse("several programs at once are measured with libdsa's "
@@ -217,6 +218,14 @@ void dsa_hook_round(uint32_t batches)
 {
 	if (hook.trace != NULL)
 		driver_set_round(&hook.driver, batches);
+}
+
+void dsa_hook_loader(uint64_t loader)
+{
+	if (hook.trace == NULL || !hook.trace->observe)
+		return;
+	hook.before = hook.loader;
+	hook.loader = loader;
 }
 
 void dsa_hook_cut(void)

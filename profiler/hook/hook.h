@@ -125,6 +125,10 @@ HOOK_EXPORT void dsa_hook_round(uint32_t batches);
 /* The program began another epoch by itself: the loader does what it asked for. */
 HOOK_EXPORT void dsa_hook_cut(void);
 
+/* Whose batches, as dsa_io_batch_of() has it, are observed from the next epoch on; not called:
+ * those of all loaders of the program. Before dsa_hook_cut(). */
+HOOK_EXPORT void dsa_hook_loader(uint64_t loader);
+
 /* So long did it take from when the program began an epoch until its first batch came. */
 HOOK_EXPORT void dsa_hook_epoch(uint64_t ns);
 

@@ -10,6 +10,7 @@ bool hook_list_record(const struct io_page *page, uint64_t number, struct io_bat
 		return false;
 	*to = (struct io_batch){
 		.key = from->key,
+		.loader = from->loader,
 		.begin_ns = from->begin_ns,
 		.end_ns = from->end_ns,
 		.io_ns = from->io_ns,

@@ -37,12 +37,30 @@ static uint32_t hook_thin(struct hook *hook, struct trace_window *window)
 	return count;
 }
 
+/* True where it was made for an epoch that the program begins just now. */
+static bool hook_is_next(const struct hook *hook, const struct io_batch *batch)
+{
+	if (hook->next_ns == UINT64_MAX)
+		return false;
+	return batch->loader == 0 || hook->loader == hook->before
+		       ? batch->begin_ns >= hook->next_ns
+		       : batch->loader == hook->loader;
+}
+
+/* Of another loader, as one that validates; or made for an epoch that the program has left. */
+static bool hook_is_strange(const struct hook *hook, const struct io_batch *batch)
+{
+	if (hook->loader == 0 || batch->loader == 0 || batch->loader == hook->loader)
+		return false;
+	return batch->loader != hook->before || hook->next_ns == UINT64_MAX;
+}
+
 static void hook_store_batch(struct hook *hook, const struct io_batch *batch,
 			     struct trace_window *window)
 {
 	struct trace *trace = hook->trace;
 	uint32_t at = atomic_load_explicit(&trace->batch_count, memory_order_relaxed);
-	uint32_t epoch = hook->epoch + (batch->begin_ns >= hook->next_ns);
+	uint32_t epoch = hook->epoch + hook_is_next(hook, batch);
 
 	/* Where a worker's data ended it made none. */
 	if (batch->samples == 0 ||
@@ -77,6 +95,8 @@ static void hook_add_batch(struct hook *hook, const struct io_batch *batch,
 
 	if (hook->watched && batch->pid != (uint32_t)getpid())
 		return; /* of a loader below the one that is watched */
+	if (hook_is_strange(hook, batch))
+		return;
 	hook->own_io_ns += batch->own_io_ns;
 	hook->blind += batch->bytes == 0 && batch->storage_bytes > 0;
 	made->batches++;

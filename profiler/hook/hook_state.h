@@ -37,6 +37,7 @@ struct hook {
 	 * when the last batch came, and from when on batches are of the epoch after it. */
 	uint32_t epoch, stride;
 	uint64_t delivered_ns, next_ns;
+	uint64_t loader, before; /* whose batches they are, and were; 0: anybody's */
 };
 
 extern const struct driver_ops hook_windows; /* of a struct hook */

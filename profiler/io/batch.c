@@ -54,7 +54,7 @@ static struct batch_mapped {
 /* Written by the thread that begins it, but for digest and flags. */
 static struct batch_now {
 	uint32_t number;
-	uint64_t key;
+	uint64_t key, loader;
 	struct batch_look begin;
 	_Atomic uint64_t digest;
 	_Atomic uint32_t flags;
@@ -148,6 +148,13 @@ void batch_child(void)
 	coverage_child();
 }
 
+void dsa_io_batch_of(uint64_t loader)
+{
+	if (loader != batch_now.loader)
+		coverage_restart();
+	batch_now.loader = loader;
+}
+
 void dsa_io_batch_begin(uint64_t key)
 {
 	struct io_slot *slot = attach_slot();
@@ -176,6 +183,7 @@ static void batch_record(struct io_batch *batch, const struct io_slot *slot,
 	for (unsigned i = 0; i < IO_COUNT; i++)
 		took[i] = end->counters[i] - begin->counters[i];
 	batch->key = batch_now.key;
+	batch->loader = batch_now.loader;
 	batch->begin_ns = begin->ns;
 	batch->end_ns = end->ns;
 	batch->cpu_ns = used->cpu_ns - had->cpu_ns;

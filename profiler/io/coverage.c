@@ -68,8 +68,13 @@ void coverage_look(struct io_slot *slot)
 	coverage.proc = proc;
 }
 
-void coverage_child(void)
+void coverage_restart(void)
 {
 	coverage.looked_ns = 0;
+}
+
+void coverage_child(void)
+{
+	coverage_restart();
 	atomic_store(&coverage.own, 0);
 }

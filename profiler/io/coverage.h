@@ -16,6 +16,9 @@ void coverage_look(struct io_slot *slot);
 /* This library read so much for itself. */
 void coverage_own(uint64_t bytes);
 
+/* What is read from now until the next batch is no batch's: as if that were the first. */
+void coverage_restart(void);
+
 /* In the child of a fork. */
 void coverage_child(void);
 

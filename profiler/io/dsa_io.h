@@ -17,6 +17,9 @@ DSA_IO_EXPORT struct io_page *dsa_io_page(void);
  * fork() is in none. Without room for the process nothing is counted of it. Of 0 samples
  * none was made: data that was read is counted, and there is no record. */
 DSA_IO_EXPORT void dsa_io_batch_begin(uint64_t key);
+
+/* From now on the batches of this process are that loader's, until it is called again. */
+DSA_IO_EXPORT void dsa_io_batch_of(uint64_t loader);
 DSA_IO_EXPORT void dsa_io_batch_end(uint32_t samples);
 
 /*

@@ -52,6 +52,7 @@ class Stream:
         self.forced, self.shut = None, False
         self.endless = None
         self.lengths = collections.deque()  # of what was given and did not come back
+        self.most = 1  # of them
 
     def __iter__(self):
         return self
@@ -62,6 +63,7 @@ class Stream:
         index = next(self.forced) if self.forced is not None else self.next_own()
         if self.counting:
             self.lengths.append(len(index) if isinstance(index, (list, tuple)) else 1)
+            self.most = max(self.most, self.lengths[-1])
         if self.renews and self.forced is None and self.endless is not None and \
                 self.endless():
             return Endless(index if isinstance(index, list) else [index])

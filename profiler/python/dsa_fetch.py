@@ -3,6 +3,7 @@
 import functools
 import itertools
 import os
+import sys
 import time
 import zlib
 
@@ -10,6 +11,7 @@ import dsa_library
 from dsa_batches import Endless, Thrown
 from dsa_library import WATCH
 from dsa_transforms import Meter
+from dsa_transforms import key_of as data_key
 
 now = time.monotonic_ns
 
@@ -22,6 +24,19 @@ def key_of(index):
     elif type(index) is int:
         return hash((index,)) & 0xffffffffffffffff
     return zlib.crc32(repr(index).encode())
+
+
+def loader_key(seed, dataset):
+    """Tells the loaders of a program apart by the seed of their workers; 0: it has none."""
+    return 0 if seed is None else hash((seed, data_key(dataset))) & 0xffffffffffffffff or 1
+
+
+def loader_of(fetcher):
+    """The same where a batch is made: in a worker, or for an iterator that says so."""
+    module = sys.modules.get("torch.utils.data._utils.worker")
+    info = getattr(module, "_worker_info", None)
+    seed = getattr(fetcher, "_dsa_seed", None) if info is None else info.seed - info.id
+    return loader_key(seed, fetcher.dataset)
 
 
 class Padded:
@@ -111,8 +126,10 @@ def patch_fetcher(library, fetcher):
         if not hasattr(self, "_dsa_meter"):
             self._dsa_meter = Meter(library, self.dataset)
             self._dsa_data = self.dataset  # while others stand in its place
+            self._dsa_loader = loader_of(self)
         ready(self)
         self._dsa_meter.begin(self)
+        library.batch_of(self._dsa_loader)
         library.batch_begin(key_of(index))
         try:
             data = plain(self, index)

@@ -25,12 +25,13 @@ import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count
 from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, refusal
-from dsa_fetch import patch_fetcher
+from dsa_fetch import loader_key, patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
 TORCH = 1  # enum trace_loader_kind
 SOON_NS = 10**9
+MIXED = 16  # steps in a row
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -60,10 +61,15 @@ class Hook:
         self.observes = False
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
+        self.mixed = False  # another loader gave a batch in the step under way,
+        self.mixed_steps = 0  # and in so many before it
 
     # -- which loader --
 
     def next(self, it):
+        fetcher = getattr(it, "_dataset_fetcher", None)
+        if fetcher is not None:  # it makes its batches here
+            fetcher._dsa_seed = it._base_seed
         if self.inside:  # of a loader below this one, or of another thread
             batch = self.plain(it)
             returned(it)
@@ -92,15 +98,15 @@ class Hook:
     def next_of_other(self, it):
         if self.loading is not None:  # a step with this in it is none of the loop
             self.library.outside(now())
+            self.mixed = True
         elif self.is_trained_from(it) and self.takes(it):
             return self.next(it)
-        began = now()
+        began, it._dsa_backwards = now(), self.backwards  # a thread may ask meanwhile
         batch = self.plain(it)
         returned(it)
         if it._dsa_steps == 0:
             it._dsa_start_ns += now() - began
         it._dsa_steps += 1
-        it._dsa_backwards = self.backwards
         self.most = max(self.most, it._dsa_steps)
         return batch
 
@@ -162,6 +168,7 @@ class Hook:
         self.loading = loading
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
+        self.library.loader(key_of_iterator(it))
         self.library.epoch(it._dsa_start_ns)
         self.alike = dsa_recipe.tell(self.library, it)
         self.follow(it, serves)
@@ -187,7 +194,7 @@ class Hook:
         no_list = None if it._dataset_kind == MAP else b"an IterableDataset"
         return dsa_library.About(
             TORCH, os.fsencode(root), f"torch {self.torch.__version__}".encode(),
-            count(dataset), count(it._index_sampler), batch, workers,
+            count(dataset), count(it._index_sampler), batch or it._sampler_iter.most, workers,
             it._prefetch_factor if workers else 0, not in_order, no_list)
 
     # -- its steps --
@@ -209,6 +216,7 @@ class Hook:
     def step(self, it):
         entered = now()
         loading, library = self.loading, self.library
+        self.check_mixed()
         if loading.asked != (it, it._sampler_iter):
             return self.first_step(it, entered)
         if loading.source in POOLED and copied(loading.pool.prepare):
@@ -231,9 +239,18 @@ class Hook:
         library.delivered(count, now() - began)
         return batch
 
+    def check_mixed(self):
+        """Two loaders that are read in turn have no step of their own."""
+        self.mixed_steps = self.mixed_steps + 1 if self.mixed else 0
+        self.mixed = False
+        if self.mixed_steps == MIXED:
+            raise Unmeasured("another loader gives a batch in each step, so that none is of "
+                             "one loader alone: dsa.watch() measures what yields both")
+
     def first_step(self, it, entered):
         """The program began another epoch: what that costs is no step."""
         self.library.outside(entered)
+        self.library.loader(key_of_iterator(it))
         self.library.cut()
         loaded = self.loading.source == LOADED  # whose workers had no time for it
         self.follow(it, self.served(it))
@@ -295,6 +312,10 @@ def last_line(error):
     return lines[-1] if len(lines) > 1 else repr(error)
 
 
+def key_of_iterator(it):
+    return loader_key(getattr(it, "_base_seed", None), it._dsa_loads[0])
+
+
 def returned(it):
     """It gave a batch."""
     stream = getattr(it, "_sampler_iter", None)
@@ -329,14 +350,14 @@ def know(it, loader):
     """Whose iterator it is."""
     it._dsa_loader = weakref.ref(loader)
     batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
-    it._dsa_loads = loader.dataset, batch or 1, getattr(loader, "in_order", True)
+    it._dsa_loads = loader.dataset, batch, getattr(loader, "in_order", True)
 
 
 def patch_iterator(hook, module):
     base, loader = module._BaseDataLoaderIter, module.DataLoader
     plain_init, plain_reset, plain_iter = base.__init__, base._reset, loader.__iter__
 
-    base._dsa_loader, base._dsa_loads = NOBODY, (None, 1, True)
+    base._dsa_loader, base._dsa_loads = NOBODY, (None, None, True)
     base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = 0
 
     @functools.wraps(plain_init)

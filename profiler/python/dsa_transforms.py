@@ -40,15 +40,6 @@ class Took(ctypes.Structure):
     _fields_ = [("part", ctypes.c_int32), ("calls", ctypes.c_uint32), ("ns", ctypes.c_int64)]
 
 
-def key_of(dataset):
-    """Tells the data sets of a program apart, alike in every process; never 0."""
-    try:
-        length = len(dataset)
-    except Exception:  # it has none, or only a program knows why
-        length = 0
-    return zlib.crc32(f"{type(dataset).__qualname__} {length}".encode()) or 1
-
-
 # ---- which transforms there are ----
 
 def attributes(thing):
@@ -186,6 +177,17 @@ class Watched:
 
     def __getattr__(self, name):
         return getattr(self.dataset, name)
+
+
+def key_of(dataset):
+    """Tells the data sets of a program apart, alike in every process: by class, length and
+    transforms; never 0."""
+    try:
+        length = len(dataset)
+    except Exception:  # it has none, or only a program knows why
+        length = 0
+    names = sorted(map(str, Walk(dataset).names.values()))
+    return zlib.crc32(f"{type(dataset).__qualname__} {length} {names}".encode()) or 1
 
 
 class Meter:

@@ -1,6 +1,7 @@
 /* conductor_end.c - how a launch ends, or one of its programs before. */
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
+#include "profiler/io_page.h"
 #include "profiler/preload.h"
 #include "profiler/run/conductor_state.h"
 
@@ -184,6 +185,11 @@ static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR
 			 ": it does not load its data with dsa: %s", how);
 	else if (target->command != NULL && preload_is_hidden(target->command, &hidden))
 		snprintf(text, CONDUCTOR_LEFT, ": %s; %s", hidden.why, hidden.fix);
+	else if (preload_page(target->preload)->batch_count > 0)
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": torch's DataLoader made batches, but no backward() ran "
+			 "between two of them: such a loop is measured when it lasts "
+			 "longer than 20 s");
 	else
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": it loads its data neither with torch's DataLoader nor with "

@@ -33,16 +33,17 @@ static double turn_records_step(const struct trace_step *records, size_t count)
 	return steps > 0 ? seconds / steps : 0;
 }
 
-/* The first record from `at` on before which a step was left out; `count`: there is
- * none. An epoch's first step is. */
-static size_t turn_records_epoch(const struct trace_step *records, size_t at,
-				 size_t count)
+/* The first record from `at` on that is of another epoch, or before which a step was left
+ * out; `count`: there is none. */
+static size_t turn_records_end(const struct trace_step *records, size_t at,
+			       size_t count)
 {
 	double gap = GAP * turn_records_step(records, count);
 
 	for (at++; at < count; at++)
-		if (turn_records_s(records[at - 1].end_ns, records[at].request_ns) >
-		    gap)
+		if (records[at - 1].epoch != records[at].epoch ||
+		    turn_records_s(records[at - 1].end_ns, records[at].request_ns) >
+			    gap)
 			break;
 	return at;
 }
@@ -59,30 +60,49 @@ static size_t turn_records_asked(const struct window *window)
 	return (rounds > SETTLE_ROUNDS ? rounds : SETTLE_ROUNDS) * round;
 }
 
-/* When its batches may begin. */
+/* Which of an observed window's records are looked at. */
 struct turn_span {
-	uint64_t from_ns, to_ns;
+	bool all;   /* it is none */
+	bool first; /* the epoch had begun before */
+	bool ended; /* it was seen to end behind these */
+	uint32_t epoch;
 };
 
-/* Sets the next records. */
+/* Where the first whole epoch begins: of one that had begun before nobody knows which batch
+ * was the first step's. 0: there is none, or it is short. */
+static size_t turn_records_begin(const struct trace_step *records, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count && records[at].epoch == records[0].epoch)
+		at++;
+	return at + STEPS_ENOUGH <= count ? at : 0;
+}
+
+/* Sets the next records: of an observed window those from an epoch's begin on before which no
+ * step was left out, as others' batches are not known. */
 static struct turn_span turn_records_cut(struct turn_records *records, size_t *at)
 {
-	struct turn_span span = {0, UINT64_MAX};
-	size_t count, first = *at;
+	struct turn_span span = {.all = records->window->block >= 0};
+	size_t count, first = *at, end;
 	const struct trace_step *all = window_steps(records->window, &count);
 
-	*at = records->window->block < 0 && first < count
-		      ? turn_records_epoch(all, first, count)
-		      : count;
+	if (!span.all && first == 0)
+		first = turn_records_begin(all, count);
+	end = !span.all && first < count ? turn_records_end(all, first, count) : count;
 	records->records = all + first;
-	records->record_count = *at > first ? *at - first : 0;
+	records->record_count = end > first ? end - first : 0;
 	records->settle = turn_records_asked(records->window);
-	if (first > 0 && first < count) {
-		span.from_ns = all[first - 1].end_ns;
+	*at = end;
+	if (span.all || first >= count)
+		return span;
+	span.first = first == 0;
+	span.epoch = all[first].epoch;
+	span.ended = end < count && all[end].epoch != span.epoch;
+	if (!span.first)
 		records->settle = 1; /* the epoch's first */
-	}
-	if (*at < count)
-		span.to_ns = all[*at - 1].end_ns;
+	while (*at < count && all[*at].epoch == span.epoch)
+		++*at;
 	return span;
 }
 
@@ -113,7 +133,7 @@ static int turn_records_batches(struct turn_records *records,
 	if (records->made == NULL || records->batches == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (from[i].begin_ns >= span->from_ns && from[i].begin_ns < span->to_ns)
+		if (span->all || from[i].epoch == span->epoch)
 			records->made[records->batch_count++] =
 				turn_records_made(records->window, &from[i]);
 	return 0;
@@ -189,14 +209,15 @@ static void turn_records_add_step(struct turn_records *records,
 }
 
 /* Those whose batches there are. An epoch that was seen to end had all of its batches
- * delivered. */
-static int turn_records_steps(struct turn_records *records, bool ended)
+ * delivered, or the program left it. */
+static int turn_records_steps(struct turn_records *records,
+			      const struct turn_span *span)
 {
 	size_t room = records->batch_count, steps = 0;
 
 	for (size_t i = 0; i < records->record_count && steps < room; i++)
 		steps += records->records[i].steps;
-	if (ended)
+	if (span->ended && (span->first || room <= steps))
 		records->settle = room > steps ? room - steps : 0;
 	if (room < records->settle + STEPS_ENOUGH)
 		return -ENODATA;
@@ -223,7 +244,7 @@ int turn_records_next(const struct window *window, size_t *at,
 		return -ENOENT;
 	result = turn_records_batches(records, &span);
 	if (result == 0)
-		result = turn_records_steps(records, span.to_ns != UINT64_MAX);
+		result = turn_records_steps(records, &span);
 	if (result == 0)
 		turn_records_order(records);
 	return result;

@@ -169,8 +169,9 @@ void format_written(FILE *out, const struct profile *profile)
 		named++;
 	count = named + (more == UNKNOWN ? 0 : more);
 	if (count > 0)
-		fprintf(out, "%s file%s while data was repeated%s%s%s",
-			format_count(text, count), count == 1 ? "" : "s",
+		fprintf(out, "%s file%s%s%s%s%s", format_count(text, count),
+			count == 1 ? "" : "s",
+			profile_is_observed(profile) ? "" : " while data was repeated",
 			named > 0 ? ": " : "", named > 0 ? files[0] : "",
 			named > 0 && count > 1 ? " ..." : "");
 }

@@ -81,7 +81,10 @@ static char *html_own_body(const struct html *html)
 		       html->profile->lost_files,
 		       html->profile->files_lost -
 			       html_own_count(html->profile->lost_files));
-	html_own_files(&body, "Files written while data was repeated",
+	html_own_files(&body,
+		       profile_is_observed(html->profile)
+			       ? "Files written"
+			       : "Files written while data was repeated",
 		       html->profile->files_written, html->profile->files_written_more);
 	return io_text(body.out, &text);
 }

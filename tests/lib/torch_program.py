@@ -170,6 +170,52 @@ def evaluates(folder, workers=0, keep=None, inside=None, pictures=0):
     print("the end", flush=True)
 
 
+class Eights:
+    """A sampler of batches that does not say how large they are."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __iter__(self):
+        return iter(torch.randperm(self.count)[:self.count // 8 * 8].view(-1, 8).tolist())
+
+    def __len__(self):
+        return self.count // 8
+
+
+def validates(folder, workers=0, leaves=10**6):
+    """Three epochs, which it leaves after so many steps, with a validation after each."""
+    data, training = Files(folder, 5), Training(800)
+    loader = torch.utils.data.DataLoader(data, batch_sampler=Eights(len(data)),
+                                         num_workers=int(workers))
+    others = torch.utils.data.DataLoader(Files(folder, 1), 16, num_workers=2)
+    for _ in range(3):
+        for step, batch in enumerate(loader):
+            training.step(batch)
+            if step == int(leaves):
+                break
+        with torch.no_grad():
+            for step, _ in enumerate(others):
+                time.sleep(.005)
+    print("the end", flush=True)
+
+
+def two(folder):
+    """Loaders that are read in turn."""
+    training = Training(10**5)
+    for _ in range(2):
+        for one, _ in zip(loader_of(Files(folder, 0)), loader_of(Files(folder, 0))):
+            training.step(one)
+    print("the end", flush=True)
+
+
+def infers(folder):
+    """Trains nothing."""
+    for _ in loader_of(Files(folder, 0)):
+        pass
+    print("the end", flush=True)
+
+
 def breaks(folder, workers=2):
     """Counts its steps itself: an epoch has fewer than there are batches."""
     loader = loader_of(Files(folder, 1), num_workers=int(workers))

@@ -43,7 +43,8 @@ static struct fake {
 	bool others;       /* it is nobody's to know */
 	bool blind;        /* no read is seen */
 	uint32_t unlisted; /* parts of files for which a list has no room */
-	uint32_t flags;    /* of batches */
+	uint32_t flags;    /* of batches, */
+	uint64_t loader;   /* and whose they are */
 	const char *fails; /* the call that does */
 	int still;         /* what that returns */
 	unsigned stills;
@@ -102,6 +103,7 @@ static inline void make(uint64_t key)
 	struct io_batch *batch = &fake.page->batches[at % IO_BATCHES];
 
 	batch->key = key;
+	batch->loader = fake.loader;
 	batch->begin_ns = clock_now();
 	batch->end_ns = batch->begin_ns + 10;
 	batch->io_ns = 5;

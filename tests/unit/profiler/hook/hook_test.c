@@ -187,6 +187,53 @@ static void an_observed_run_has_whole_epochs_up_to_its_end(void **state)
 				 i > 0 ? STEPS : window->steps - (EPOCHS - 1) * STEPS);
 }
 
+static void make_of(uint64_t loader, int batches)
+{
+	fake.loader = loader;
+	for (int i = 0; i < batches; i++)
+		make(OWN);
+}
+
+static void begin_epoch_of(uint64_t loader)
+{
+	dsa_hook_outside(clock_now());
+	dsa_hook_loader(loader);
+	dsa_hook_cut();
+}
+
+/* Each epoch has an iterator of its own; the first is left with 2 batches that it does not
+ * want, another loader validates, and one more comes late. */
+static void batches_of_other_loaders_are_not_observed(void **state)
+{
+	enum { STEPS = 10 };
+	const struct trace *trace = driven.trace;
+	struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, 0);
+	uint32_t batches[3] = {0};
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX / 2;
+	dsa_hook_loader(11);
+	make_of(11, 0);
+	for (int i = 0; i < STEPS; i++)
+		assert_true(fake_step());
+	make_of(11, 2);
+	make_of(99, 5);
+	make_of(22, 1);
+	begin_epoch_of(22);
+	make_of(11, 1);
+	make_of(22, 0);
+	for (int i = 0; i < STEPS; i++)
+		assert_true(fake_step());
+	begin_epoch_of(33);
+	for (uint32_t i = 0; i < window->batch_records; i++)
+		batches[trace->batches[window->first_batch + i].epoch]++;
+	assert_int_equal(batches[0], STEPS + 2);
+	assert_int_equal(batches[1], 1 + STEPS);
+	assert_int_equal(batches[2], 0);
+	assert_int_equal(window->made.batches, 2 * STEPS + 3);
+}
+
 static void one_of_several_programs_is_refused(void **state)
 {
 	(void)state;
@@ -225,6 +272,7 @@ int main(int argc, char **argv)
 		TEST(what_samples_take_is_counted_from_rest_to_rest),
 		TEST(observed_programs_stay_throttled),
 		TEST(an_observed_run_has_whole_epochs_up_to_its_end),
+		TEST(batches_of_other_loaders_are_not_observed),
 		TEST(one_of_several_programs_is_refused),
 	};
 

@@ -215,6 +215,7 @@ static struct trace *observed_epochs(void)
 		struct trace_step *step = &trace->steps[window->first_step + i];
 		unsigned epoch = (i >= 12) + (i >= 25);
 
+		step->epoch = epoch;
 		step->request_ns += epoch * ns(90);
 		step->end_ns += epoch * ns(90);
 	}
@@ -222,33 +223,81 @@ static struct trace *observed_epochs(void)
 		unsigned number = i / WORKERS * WORKERS + WORKERS - 1 - i % WORKERS;
 		unsigned epoch = (number >= 16) + (number >= 30);
 
+		trace->batches[i].epoch = epoch;
 		trace->batches[i].begin_ns += epoch * ns(60);
 		trace->batches[i].end_ns += epoch * ns(60);
 	}
 	return trace;
 }
 
+static void next_are(const struct window *window, size_t *at, size_t settled,
+		     size_t steps)
+{
+	struct turn_records records;
+
+	assert_int_equal(turn_records_next(window, at, &records), 0);
+	assert_int_equal(records.settle, settled);
+	assert_int_equal(records.steps, settled + steps);
+	close_to(turn_records_window(&records, 0, 0).blocked_s, (double)steps * 20e-3,
+		 1e-6);
+	close_to(turn_records_window(&records, 0, 0).wall_s, (double)steps * 30e-3,
+		 1e-6);
+	turn_records_free(&records);
+}
+
+static void none_is_next(const struct window *window, size_t *at)
+{
+	struct turn_records records;
+
+	assert_int_equal(turn_records_next(window, at, &records), -ENOENT);
+	turn_records_free(&records);
+}
+
 static void each_epoch_that_is_observed_begins_anew(void **state)
 {
-	static const size_t settled[] = {SETTLE, 1, 1}, steps[] = {12, 13, 13};
 	struct trace *trace = observed_epochs();
 	struct window window = measured(trace, 0);
-	struct turn_records records;
 	size_t at = 0;
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(turn_records_next(&window, &at, &records), 0);
-		assert_int_equal(records.settle, settled[i]);
-		assert_int_equal(records.steps, settled[i] + steps[i]);
-		close_to(turn_records_window(&records, 0, 0).blocked_s,
-			 (double)steps[i] * 20e-3, 1e-6);
-		close_to(turn_records_window(&records, 0, 0).wall_s,
-			 (double)steps[i] * 30e-3, 1e-6);
-		turn_records_free(&records);
+	next_are(&window, &at, 1, 13); /* the first is no whole one */
+	next_are(&window, &at, 1, 13);
+	none_is_next(&window, &at);
+	session_free(trace);
+}
+
+static void an_epoch_without_another_is_as_the_window_says(void **state)
+{
+	struct trace *trace = observed_epochs();
+	struct window window;
+	size_t at = 0;
+
+	(void)state;
+	trace->windows[0].step_records = 12;
+	window = measured(trace, 0);
+	next_are(&window, &at, SETTLE, 12);
+	none_is_next(&window, &at);
+	session_free(trace);
+}
+
+/* Five more batches were made for an epoch than it had steps; and of the next one only what
+ * comes before a step that was left out is known. */
+static void an_epoch_that_the_program_left_had_more_batches(void **state)
+{
+	struct trace *trace = observed_epochs();
+	struct trace_step *steps = &trace->steps[trace->windows[0].first_step];
+	struct window window;
+	size_t at = 0;
+
+	(void)state;
+	for (unsigned i = 20; i < trace->windows[0].step_records; i++) {
+		steps[i].epoch = 2;
+		steps[i].request_ns += (i >= 33) * ns(60);
+		steps[i].end_ns += (i >= 33) * ns(60);
 	}
-	assert_int_equal(turn_records_next(&window, &at, &records), -ENOENT);
-	turn_records_free(&records);
+	window = measured(trace, 0);
+	next_are(&window, &at, 1, 8);
+	assert_int_equal(at, 20);
 	session_free(trace);
 }
 
@@ -406,6 +455,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_worker_that_fits_had_the_first_turn),
 		cmocka_unit_test(steps_without_batches_are_left_out),
 		cmocka_unit_test(each_epoch_that_is_observed_begins_anew),
+		cmocka_unit_test(an_epoch_without_another_is_as_the_window_says),
+		cmocka_unit_test(an_epoch_that_the_program_left_had_more_batches),
 		cmocka_unit_test(it_costs_what_cached_windows_show),
 		cmocka_unit_test(what_workers_idle_between_batches_is_replayed),
 		cmocka_unit_test(windows_without_records_have_none),
