@@ -307,11 +307,12 @@ def test_epochs(tap, scratch, dataset, count):
                     prefetch=1) as loader:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            epochs = [[len(labels) for _, labels in loader] for _ in range(3)]
+            epochs, stats = zip(*(([len(labels) for _, labels in loader], loader.stats)
+                                  for _ in range(3)))
         tap.ok([sum(epoch) for epoch in epochs] == [count, count, 0] and
+               stats[0][:2] == (count, len(epochs[0])) and stats[0][8:10] == (1, 0) and
                loader.stats.skipped >= 9 and len(loader) > len(epochs[0]),
-               "an epoch that skipped samples takes nothing from the next", epochs,
-               loader.stats)
+               "an epoch that skipped samples takes nothing from the next", epochs, *stats)
         tap.ok(loader.ended, "and then the data ends")
         tap.ok(len(told) == 1 and told[0].category is RuntimeWarning and
                told[0].filename == __file__ and

@@ -102,6 +102,20 @@ def other_sizes(scratch, one, other, few):
                "the audit finds the same", loader.verdict())
 
 
+def mostly_broken(scratch):
+    """One of five pictures is good: by chance it comes first in one epoch and last in the
+    next."""
+    pool = scratch.images("fives", count=5, size="6K")
+    pictures = sorted(os.path.join(folder, name)
+                      for folder, _, names in os.walk(pool) for name in names)
+    for picture in pictures[1:]:
+        os.truncate(picture, 100)
+    data = Data(scratch, "broken", pictures, 1)
+    with Loader(scratch, [data], "--batch", "1", "--window", "20") as loader:
+        result, words = good(loader.job(data, "batch=8", "epochs=12"), 12)
+        tap.ok(result, "one good sample in an epoch is enough", words, loader.words())
+
+
 def killed_and_dropped(scratch, one, other, few):
     with Loader(scratch, [one, other, few], "--batch", "16", "--window", "5", "--slow", "0.3s",
                 "--jobs", "3", "--leave") as loader:
@@ -180,6 +194,7 @@ def main():
             os.unlink(data.table)
             scratch.run(JOB, data.path, "table=" + data.table)
         other_sizes(scratch, one, other, few)
+        mostly_broken(scratch)
         killed_and_dropped(scratch, one, other, few)
         refusals(scratch, one, other, few)
         killed_loader(scratch, one, other)

@@ -74,7 +74,7 @@ static int options_set_token_bits(struct options *options, const char *value)
 {
 	if (choice_find("16|32", value) < 0)
 		return -EINVAL;
-	options->image.token_bits = strcmp(value, "16") == 0 ? 16 : 32;
+	options_image_token_bits(&options->image, strcmp(value, "16") == 0 ? 16 : 32);
 	return 0;
 }
 

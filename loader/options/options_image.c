@@ -10,6 +10,11 @@ void options_image_size(struct prep_config *image, unsigned size)
 	image->resize = (size * 8 + 6) / 7;
 }
 
+void options_image_token_bits(struct prep_config *image, unsigned bits)
+{
+	image->token_bits = bits == 16 ? 0 : bits;
+}
+
 _Static_assert((int)PREP_F16 == DSA_FLOAT16 && (int)PREP_U8 == DSA_UINT8 &&
 		       (int)PREP_I32 == DSA_INT32 && (int)PREP_I64 == DSA_INT64,
 	       "the order of loader.h");
@@ -25,7 +30,7 @@ void options_image(struct prep_config *image, const struct dsa_config *config)
 		config->type <= DSA_INT64 ? (enum prep_type)config->type : PREP_F32;
 	if (config->length != 0)
 		image->length = config->length;
-	image->token_bits = config->token_bits;
+	options_image_token_bits(image, config->token_bits);
 	if (config->rate != 0)
 		image->rate = config->rate;
 	if (config->seconds != 0)

@@ -225,12 +225,17 @@ void publish_delivered(struct pipeline *p, struct batch *batch)
 	p->measuring.repeats += batch->count - batch->holes;
 }
 
-/* Fails after as many places as an epoch has without a good sample. */
+/* Fails after as many places as an epoch has without a good sample; where each sample keeps
+ * its place, one may come first in an epoch and last in the next. */
 static bool publish_gives_up(struct pipeline *p, const struct batch *batch)
 {
+	uint64_t most = p->epoch_samples;
+
+	if (p->parts.plan->ops->readers != NULL)
+		most *= 2;
 	p->bad_in_a_row =
 		batch->holes == batch->count ? p->bad_in_a_row + batch->count : 0;
-	if (p->bad_in_a_row <= p->epoch_samples)
+	if (p->bad_in_a_row <= most)
 		return false;
 	stream_fail(p, EBADMSG, "no sample of a whole epoch could be read and decoded");
 	return true;

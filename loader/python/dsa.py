@@ -1184,7 +1184,12 @@ class Loader:
     def stats(self):
         """Counters: a Stats."""
         raw = self._core.stats()
-        return Stats(*(getattr(raw, name) for name in Stats._fields))
+        stats = Stats(*(getattr(raw, name) for name in Stats._fields))
+        for held in self._ahead:  # of the next epoch, and nobody has it yet
+            stats = stats._replace(epoch=held.raw.epoch, step=held.raw.step,
+                                   batches=stats.batches - 1,
+                                   samples=stats.samples - held.raw.count)
+        return stats
 
     @property
     def classes(self):

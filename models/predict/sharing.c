@@ -92,9 +92,10 @@ void sharing_split(const struct sim_setup *setup, struct cost_use *use)
 
 	use->cores /= load->jobs;
 	use->dataset_bytes /= load->jobs;
+	if (load->shared || load->policy == CACHE_PAGE) /* one for all */
+		use->cache_bytes /= load->jobs;
 	if (!load->shared)
 		return;
-	use->cache_bytes /= load->jobs;
 	use->traffic.reads /= load->jobs;
 	use->traffic.listing /= load->jobs;
 	use->traffic.out_bytes /= load->jobs;

@@ -162,6 +162,15 @@ static double native_bandwidth(const struct storage *storage, unsigned depth)
 	return isnan(rate) ? INFINITY : rate * storage->mean_bytes;
 }
 
+/* Loaders that ask the same storage. */
+static unsigned sim_setup_loaders(const struct model *model,
+				  const struct profile_change *change)
+{
+	return sharing_is_shared(model->profile, change)
+		       ? 1
+		       : sharing_jobs(model->profile, change);
+}
+
 /* What an answer takes among as many requests as there are, over what it took alone, for
  * transfers share a way rather than take turns on it. The thread has it before and after. */
 static double server_scale(const struct inputs *inputs, unsigned depth)
@@ -202,7 +211,8 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(model, aspect, INPUT_FETCH);
 	load->fetch_scale = inputs->storage.native ? factor : 0;
 	if (inputs->storage.native && inputs->storage.remote)
-		load->fetch_scale *= server_scale(inputs, load->depth);
+		load->fetch_scale *= server_scale(
+			inputs, load->depth * sim_setup_loaders(model, change));
 	load->latency_s =
 		inputs->latencies * sim_setup_emulated(change->storage_latency_s,
 						       profile->storage_latency_s, 0);
@@ -216,23 +226,36 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 
 /*
  * What a storage gives to other than the run's number of workers lies between two
- * bounds: a read takes as long as it did, or all of them together get as much.
+ * bounds: a read takes as long as it did, or all of them together get as much. Here that in
+ * bytes/s, where they are more and the slower end is asked for; else INFINITY.
  */
-static void set_storage_of_readers(const struct model *model, unsigned now,
+static double sim_setup_seen_bandwidth(const struct model *model,
+				       const struct profile_change *change,
+				       const struct aspect *aspect)
+{
+	const struct storage *storage = &model->inputs.storage;
+	double then = fmax(1, (double)model->profile->workers);
+	unsigned now = sim_setup_readers(model, change);
+
+	if (aspect->side >= 0 || now <= then ||
+	    !sim_setup_storage_is_bounded(model, change, now))
+		return INFINITY;
+	return then * storage->mean_bytes / storage->latency_s /
+	       factor_of(model, aspect, INPUT_STORAGE);
+}
+
+static void set_storage_of_readers(const struct model *model,
 				   const struct profile_change *change,
 				   const struct aspect *aspect,
 				   struct simulation_load *load)
 {
-	const struct storage *storage = &model->inputs.storage;
 	double then = fmax(1, (double)model->profile->workers);
-	double most = then * storage->mean_bytes / storage->latency_s;
+	unsigned now = sim_setup_readers(model, change);
 
-	if (!sim_setup_storage_is_bounded(model, change, now))
-		return;
-	if (aspect->side < 0 && now > then)
-		load->bandwidth = fmin(load->bandwidth,
-				       most / factor_of(model, aspect, INPUT_STORAGE));
-	if (aspect->side > 0 && now < then)
+	load->bandwidth =
+		fmin(load->bandwidth, sim_setup_seen_bandwidth(model, change, aspect));
+	if (aspect->side > 0 && now < then &&
+	    sim_setup_storage_is_bounded(model, change, now))
 		load->fetch_scale *= now / then;
 }
 
@@ -243,7 +266,7 @@ static void set_turns(const struct model *model, const struct profile_change *ch
 	uint64_t prefetch = model->profile->prefetch;
 
 	load->makers = load->workers > 0 ? MAKERS_TURNS : MAKERS_TRAINER;
-	set_storage_of_readers(model, load->workers, change, aspect, load);
+	set_storage_of_readers(model, change, aspect, load);
 	load->workers += load->makers == MAKERS_TRAINER;
 	load->depth = load->fetch_threads = load->workers;
 	load->ahead =
@@ -263,7 +286,7 @@ static void sim_setup_set_libdsa(const struct model *model,
 	load->workers = cores < LIMIT_WORKERS ? cores : LIMIT_WORKERS;
 	load->depth = load->fetch_threads = LIBDSA_DEPTH;
 	load->ahead = LIBDSA_PREFETCH + SPARE_SLOTS;
-	set_storage_of_readers(model, load->depth, change, aspect, load);
+	set_storage_of_readers(model, change, aspect, load);
 }
 
 /* Less or more is stored of each sample: transfers and reads take in proportion, and the
@@ -345,15 +368,19 @@ static void sim_setup_set_cache(const struct model *model,
 
 /*
  * A storage that is emulated is emulated in each process, so that each job has one to
- * itself; the one below is the same for all of them.
+ * itself; the one below is the same for all of them, as is a bucket.
  */
-static void set_storage(const struct model *model, const struct aspect *aspect,
-			struct simulation_load *load)
+static void set_storage(const struct model *model, const struct profile_change *change,
+			const struct aspect *aspect, struct simulation_load *load)
 {
 	double all =
 		native_bandwidth(&model->inputs.storage, load->jobs * load->depth) /
 		factor_of(model, aspect, INPUT_STORAGE);
 
+	if (profile_change_has_bucket(change))
+		all = load->bandwidth;
+	else
+		all = fmin(all, sim_setup_seen_bandwidth(model, change, aspect));
 	load->joint_bandwidth = isfinite(all) ? all : 0;
 }
 
@@ -370,8 +397,8 @@ static void sim_setup_set_jobs(const struct model *model,
 	if (load->shared) /* loader/share/server/share_stream.c */
 		load->ahead = (uint32_t)fmax(
 			1, fmin((double)model->profile->prefetch, SHARING_WINDOW));
-	if (load->jobs > 1 && !load->shared && !profile_change_has_bucket(change))
-		set_storage(model, aspect, load);
+	if (load->jobs > 1 && !load->shared)
+		set_storage(model, change, aspect, load);
 	for (unsigned i = 0; i < load->jobs; i++)
 		setup->job_compute_s[i] = step_s(model, aspect, load->batch,
 						 faster * sharing_speed(change, i));
@@ -394,8 +421,10 @@ void sim_setup_hand_over(struct sim_setup *setup, double seconds)
 unsigned sim_setup_readers(const struct model *model,
 			   const struct profile_change *change)
 {
-	return change->libdsa ? LIBDSA_DEPTH
-			      : profile_change_workers(model->profile, change);
+	unsigned each = change->libdsa ? LIBDSA_DEPTH
+				       : profile_change_workers(model->profile, change);
+
+	return (each > 0 ? each : 1) * sim_setup_loaders(model, change);
 }
 
 bool sim_setup_storage_is_bounded(const struct model *model,

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LOOKED_AT = 2000 }; /* verifications, for workloads: every pair is compared */
 
@@ -168,6 +169,22 @@ static bool same_policy(const struct setting *a, const struct setting *b)
 	       profile_word_equal(a->policy, b->policy);
 }
 
+static bool calibration_same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* How samples are stored, read and made. */
+static bool same_samples(const struct profile_change *a, const struct profile_change *b)
+{
+	return a->resize == b->resize && a->type.id == b->type.id &&
+	       a->decoded == b->decoded && a->libdsa == b->libdsa &&
+	       a->block_fetch == b->block_fetch &&
+	       a->block_threshold == b->block_threshold &&
+	       a->block_capacity == b->block_capacity &&
+	       calibration_same_text(a->without, b->without);
+}
+
 /* What has no faster side, so that a change of it is no step. */
 static bool same_rest(const struct setting *a, const struct setting *b)
 {
@@ -176,7 +193,8 @@ static bool same_rest(const struct setting *a, const struct setting *b)
 			return false;
 	return calibration_same(a->bucket_latency_s, b->bucket_latency_s) &&
 	       calibration_same(a->bucket_per_s, b->bucket_per_s) &&
-	       a->batch == b->batch && a->jobs == b->jobs && a->share == b->share;
+	       a->batch == b->batch && a->jobs == b->jobs && a->share == b->share &&
+	       same_samples(&a->found->change, &b->found->change);
 }
 
 static bool calibration_equal(const struct setting *a, const struct setting *b)

@@ -1,5 +1,6 @@
 /* sweep_changes.c - every combination of a sweep's values, as changes of one run. */
 #include "loader/base/error.h"
+#include "models/predict/recipes.h"
 #include "models/whatif/sweep.h"
 #include "models/whatif/without.h"
 
@@ -33,6 +34,20 @@ static int sweep_changes_set_cache(struct profile_change *change,
 				 "give the cache as a share of it");
 	change->cache_share = sweep_changes_kept(fmin(1, value->number / bytes));
 	return 0;
+}
+
+/* So many bytes hold another share of samples that are stored as others. */
+static void sweep_changes_scale_cache(struct profile_change *change,
+				      const struct sweep_value *value,
+				      const struct profile *profile)
+{
+	struct recipe_effect effect;
+
+	if (!value->bytes || !(change->cache_share > 0) || !recipes_asked(change) ||
+	    recipes_effect(profile, change, &effect, NULL) < 0)
+		return;
+	change->cache_share = sweep_changes_kept(fmin(
+		1, value->number / ((double)profile->dataset_bytes * effect.bytes)));
 }
 
 static int set_member(struct profile_change *change, int which,
@@ -128,6 +143,10 @@ static int sweep_changes_combine(const struct sweep *sweep, const size_t *at,
 		if (sweep->keys[i].count > 0)
 			result = set_member(change, i, &sweep->keys[i].value[at[i]],
 					    profile, err);
+	if (result == 0 && sweep->keys[SWEEP_CACHE].count > 0)
+		sweep_changes_scale_cache(
+			change, &sweep->keys[SWEEP_CACHE].value[at[SWEEP_CACHE]],
+			profile);
 	if (result == 0)
 		result = normalise_jobs(change, profile, err);
 	if (result == 0)

@@ -196,7 +196,9 @@ static int add_measured(struct plot *plot, const struct profile *profile,
 	struct plot_series *measured =
 		plot_add(plot, "measured", PLOT_ERRORS, PLOT_PREP);
 	struct plot_series *own = plot_add(plot, "this run", PLOT_ERRORS, PLOT_COMPUTE);
-	const struct interval *rate = &profile->rates[TRACE_REAL];
+	const struct interval *rate = profile->job_count > 1
+					      ? &profile->together
+					      : &profile->rates[TRACE_REAL];
 	int result = 0;
 
 	for (size_t i = 0; result == 0 && i < profile->verification_count; i++) {

@@ -39,8 +39,9 @@ static void join_command(const struct protocol_hello *hello,
 			 prep_type_names[image->type],
 			 hello->evaluate != 0 ? " --evaluate" : "");
 	else if (strcmp(hello->prep, "tokens") == 0)
-		snprintf(text, room, "DSA_LOADER=prep=tokens,length=%u,type=%s %s",
-			 image->length, prep_type_names[image->type], plain);
+		snprintf(text, room, "DSA_LOADER=prep=tokens,length=%u,type=%s%s %s",
+			 image->length, prep_type_names[image->type],
+			 image->token_bits == 0 ? "" : ",token_bits=32", plain);
 	else if (strcmp(hello->prep, "audio") == 0)
 		snprintf(text, room,
 			 "DSA_LOADER=prep=audio,seconds=%g,rate=%u,features=%s %s",

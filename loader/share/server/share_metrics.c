@@ -85,7 +85,8 @@ static void share_metrics_slot_figures(const struct share_server *server,
 	bcast_reader_state(server->stream.ring, client->slot, &slot);
 	job->slot = client->slot;
 	job->device = share_metrics_devices[slot.device];
-	job->held_samples = slot.taken - slot.released;
+	if (slot.taken > slot.released) /* it may close just now */
+		job->held_samples = slot.taken - slot.released;
 	job->lag_samples = share_metrics_lag(server, client, slot.taken);
 	job->lag_batches = job->lag_samples / client->hello.batch;
 	job->batches = slot.batches;

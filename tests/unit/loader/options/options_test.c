@@ -38,6 +38,19 @@ static void what_is_not_said_has_the_documented_default(void **state)
 	assert_true(options.takeover == 0);
 }
 
+static void tokens_of_16_bits_need_no_word(void **state)
+{
+	struct dsa_config config = {.dataset = "words", .token_bits = 16};
+
+	(void)state;
+	assert_int_equal(resolve(&config, NULL), 0);
+	assert_int_equal(options.image.token_bits, 0);
+	assert_int_equal(resolve(&config, "token_bits=32"), 0);
+	assert_int_equal(options.image.token_bits, 32);
+	assert_int_equal(resolve(&config, "token_bits=32,token_bits=16"), 0);
+	assert_int_equal(options.image.token_bits, 0);
+}
+
 static void emulated_storage_is_read_past_the_page_cache(void **state)
 {
 	const struct dsa_config config = {.dataset = "images"};
@@ -156,6 +169,7 @@ static void a_rank_outside_the_world_and_no_data_set_are_refused(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tokens_of_16_bits_need_no_word),
 		cmocka_unit_test(emulated_storage_is_read_past_the_page_cache),
 		cmocka_unit_test(what_is_not_said_has_the_documented_default),
 		cmocka_unit_test(the_environment_wins_over_the_program),

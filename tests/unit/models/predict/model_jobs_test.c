@@ -166,6 +166,39 @@ static void jobs_share_what_the_machine_costs(void **state)
 	profile_free(&profile);
 }
 
+/* Half of the data in the kernel's cache is half for all of them, in their own for each. */
+static void jobs_share_what_the_kernel_keeps(void **state)
+{
+	const struct prices memory = {.core_hour = NAN,
+				      .memory_gb_hour = 1,
+				      .gpu_hour = NAN,
+				      .storage_gb_month = NAN,
+				      .request = NAN};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+	double held[2];
+
+	(void)state;
+	known_run_make(&profile, &known_prep_bound);
+	change.cache_share = .5;
+	change.jobs = 4;
+	for (int page = 0; page < 2; page++) {
+		struct profile_prediction out = {.rank = UNKNOWN};
+		struct error err = {0};
+		struct model *model = model_new(&profile, &err);
+
+		assert_non_null(model);
+		model_price(model, &memory);
+		change.cache_policy.id = page ? CACHE_PAGE : CACHE_MINIO;
+		assert_int_equal(model_predict(model, &change, &out, &err), 0);
+		held[page] = out.cost.value * out.per_job.value;
+		profile_prediction_free(&out);
+		model_free(model);
+	}
+	assert_true(fabs(held[1] / held[0] - .25) < .01);
+	profile_free(&profile);
+}
+
 /* Nothing throttles it: the loaders of all jobs meet there, with more reads in flight. */
 static void jobs_meet_at_a_real_storage(void **state)
 {
@@ -290,6 +323,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(smaller_pictures_take_less_of_all),
 		cmocka_unit_test(tells_what_jobs_take),
 		cmocka_unit_test(jobs_share_what_the_machine_costs),
+		cmocka_unit_test(jobs_share_what_the_kernel_keeps),
 		cmocka_unit_test(jobs_meet_at_a_real_storage),
 		cmocka_unit_test(knows_jobs_that_ran_side_by_side),
 		cmocka_unit_test(refuses_jobs_without_sense),

@@ -51,6 +51,9 @@ static void and_give_no_more_than_servers_do(void **state)
 	server_expect(400, &change, 400);
 	change.fetch_depth = 128;
 	server_expect(400, &change, 400);
+	change.fetch_depth = 16;
+	change.jobs = 4; /* which ask the same servers */
+	server_expect(400, &change, 400);
 }
 
 /* What is emulated counts where it is slower than the servers. */
@@ -122,6 +125,9 @@ static void a_bucket_takes_the_place_of_any_storage(void **state)
 	server_expect(INFINITY, &change, 100);
 	change.storage_bandwidth = 2e6;
 	server_expect(INFINITY, &change, 20);
+	change.jobs = 4; /* it is one bucket for all */
+	server_expect(INFINITY, &change, 20);
+	change.jobs = 0;
 	change.storage_bandwidth = NAN;
 	change.bucket_per_s = 50; /* of which rests of only 4 requests leave some */
 	server_run_make(&profile, INFINITY);

@@ -243,6 +243,25 @@ static void a_cache_is_a_step_from_none(void **state)
 	profile_free(&profile);
 }
 
+/* Two cores with smaller pictures are no step to two cores. */
+static void pictures_stored_smaller_are_another_setting(void **state)
+{
+	struct profile profile;
+	struct calibration score;
+
+	(void)state;
+	begin(&profile);
+	add(&profile, 500, 500, 1)->cores = 1;
+	add(&profile, 900, 1000, 1)->cores = 2;
+	add(&profile, 950, 600, 1)->cache_share = .9;
+	add(&profile, 3000, 3000, 1)->cores = 2;
+	profile.verifications[3].change.resize = 128;
+	score = score_of(&profile);
+	assert_int_equal(score.workloads, 1);
+	assert_int_equal(score.first_right, 0);
+	profile_free(&profile);
+}
+
 static void memory_that_runs_out_is_said(void **state)
 {
 	struct profile profile;
@@ -270,6 +289,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_as_in_the_run_is_the_run),
 		cmocka_unit_test(the_nearest_is_the_step),
 		cmocka_unit_test(a_cache_is_a_step_from_none),
+		cmocka_unit_test(pictures_stored_smaller_are_another_setting),
 		cmocka_unit_test(memory_that_runs_out_is_said),
 	};
 

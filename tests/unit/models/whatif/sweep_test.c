@@ -1,5 +1,6 @@
 #include "loader/base/error.h"
 #include "models/whatif/sweep.h"
+#include "profiler/profile_prediction.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>
@@ -261,6 +262,23 @@ static void bytes_of_a_cache_are_a_share_of_the_data(void **state)
 	assert_true(list.changes[2].cache_share == 1);
 }
 
+static void bytes_of_a_cache_are_a_share_of_what_is_stored(void **state)
+{
+	struct profile_recipe *recipe = profile_add_recipe(&profile);
+
+	(void)state;
+	assert_non_null(recipe);
+	recipe->change.decoded = true;
+	recipe->prep_ratio = (struct interval){.1, .09, .11};
+	recipe->bytes_ratio = 5;
+	profile.dataset_bytes = 1000000;
+	assert_int_equal(set("cache", "1M,50%"), 0);
+	assert_int_equal(set("decoded", "yes"), 0);
+	assert_int_equal(expand(), 0);
+	assert_true(list.changes[0].cache_share == .2);
+	assert_true(list.changes[1].cache_share == .5);
+}
+
 static void a_cache_without_a_policy_is_as_the_run_s(void **state)
 {
 	(void)state;
@@ -380,6 +398,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_value_a_list_or_a_range, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			bytes_of_a_cache_are_a_share_of_what_is_stored, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(blocks_are_as_deli_calls_them, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(ranges_take_as_many_values_as_they_need,
