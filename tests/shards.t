@@ -10,6 +10,8 @@ import io
 import json
 import lzma
 import os
+import struct
+import subprocess
 import sys
 import tarfile
 import time
@@ -17,7 +19,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
-from house import BUILD, DSA, TRAIN, Scratch, Tap
+from house import BUILD, DSA, TRAIN, Scratch, Tap, wait_until
 from s3_server import S3Server
 from tfrecord import example, record
 
@@ -144,6 +146,36 @@ def test_measured(tap, scratch):
         result = json.load(file)
     tap.ok(done.returncode == 0 and '"tar"' in json.dumps(result),
            "shards are measured as folders are", done.stderr)
+
+
+def test_shared(tap, scratch):
+    """A job that goes on alone reads the feature that its shared loader read as label."""
+    import dsa
+    folder = scratch.folder("numbers")
+    with open(os.path.join(folder, "a.tfrecord"), "wb") as file:
+        for at in range(400):
+            file.write(record(example({"image": struct.pack("<II", at, 0), "label": 0,
+                                       "fine": at % 10})))
+    socket, how = scratch.at("loader"), {"prep": "raw", "size": 2, "batch": 4, "epochs": 1}
+    server = subprocess.Popen([DSA, "serve", folder, "--socket", socket, "--window", "3",
+                               "--batch", "4"], stderr=subprocess.DEVNULL,
+                              env=dict(scratch.environment, DSA_LOADER="prep=raw,label_feature=fine"))
+    wait_until(lambda: os.path.exists(socket))
+    labels = []
+    os.environ["DSA_LOADER"] = "alone=load"
+    try:
+        with dsa.Loader(folder, share=socket, **how) as loader:
+            for batch in loader.batches():
+                labels += zip(map(int, batch.samples), map(int, batch.labels))
+                batch.release()
+                server.kill()
+            alone = loader.stats.shared
+    finally:
+        del os.environ["DSA_LOADER"]
+        server.kill()
+        server.wait()
+    tap.ok(alone == 2 and len(labels) == 400 and all(at % 10 == label for at, label in labels),
+           "labels stay the same where a job goes on alone", alone, labels[:5], labels[-5:])
 
 
 def test_audio(tap, scratch):
@@ -485,6 +517,7 @@ def main():
         test_order(tap, scratch)
         test_bound(tap, scratch)
         test_records(tap, scratch, epoch(scratch.at("images")))
+        test_shared(tap, scratch)
         test_audio(tap, scratch)
         test_tokens(tap, scratch)
         test_ahead(tap, scratch)

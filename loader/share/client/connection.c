@@ -166,6 +166,7 @@ static int connection_check_welcome(struct protocol_welcome *welcome,
 {
 	welcome->output[sizeof(welcome->output) - 1] = '\0';
 	welcome->dataset[sizeof(welcome->dataset) - 1] = '\0';
+	welcome->features[sizeof(welcome->features) - 1] = '\0';
 	if (welcome->version != PROTOCOL_VERSION)
 		return error_set(err, EPROTO,
 				 "DSA_SHARE: the shared loader speaks version %u, this "

@@ -532,6 +532,7 @@ static void consumer_describe(struct consumer *consumer)
 	consumer->connection->classes = NULL;
 	consumer->decoded = welcome->decoded != 0;
 	consumer->seed = welcome->seed;
+	memcpy(consumer->features, welcome->features, sizeof(consumer->features));
 }
 
 void consumer_begin(struct consumer *consumer, struct connection *connection)
@@ -580,6 +581,8 @@ static int consumer_join(struct consumer *consumer, const char *path, struct err
 				 "DSA_SHARE: the shared loader delivers decoded "
 				 "pictures, this program wants prep=%s",
 				 options->prep);
+	if (consumer_check_features(consumer, err) < 0)
+		return -err->code;
 	return consumer_open_twins(consumer, err);
 }
 

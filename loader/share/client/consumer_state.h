@@ -30,10 +30,11 @@ struct consumer {
 	struct protocol_hello hello;
 	struct dsa_stats about; /* what never changes */
 	char *classes;
-	uint64_t seed;           /* the shared loader's */
-	bool decoded;            /* samples are canvases, for client_prep.h */
-	struct gpu *gpu;         /* NULL: batches stay in memory; else: */
-	struct gpu_twins *twins; /* of the places of `batches` */
+	uint64_t seed;                    /* the shared loader's */
+	bool decoded;                     /* samples are canvases, for client_prep.h */
+	char features[PROTOCOL_FEATURES]; /* of records that they are made of */
+	struct gpu *gpu;                  /* NULL: batches stay in memory; else: */
+	struct gpu_twins *twins;          /* of the places of `batches` */
 	struct held_batches batches;
 	struct connection *connection; /* NULL: none any more */
 	struct connection *old;        /* ended, but batches in their rings are held */
@@ -54,6 +55,11 @@ struct consumer {
 
 /* Closes the connection as soon as no batch in its ring is held. */
 void consumer_leave(struct consumer *consumer);
+
+/* consumer_features.c: sets options->image_feature and label_feature to those that the shared
+ * loader reads, where its samples are records; -EINVAL (err) where the program names others. */
+void consumer_set_features(const char *features, struct options *options);
+int consumer_check_features(const struct consumer *consumer, struct error *err);
 
 /* The next batch is the first one of the next epoch. */
 void consumer_end_epoch(struct consumer *consumer);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RETRY_NS = 20000000 };
 #define KNOCK_NS UINT64_C(2000000000)
@@ -45,6 +46,7 @@ static int recover_open_alone(struct consumer *consumer, const struct plan_rest 
 	*options = *config.options;
 	options->start_epoch = rest->epoch;
 	options->seed = consumer->seed; /* of made pictures, too */
+	consumer_set_features(consumer->features, options);
 	if (options->epochs > 0)
 		options->epochs = (unsigned)(consumer->end_epoch - rest->epoch);
 	if (consumer->decoded)
@@ -172,6 +174,12 @@ static int recover_check(const struct consumer *consumer,
 	    welcome->dataset_bytes != about->dataset_bytes)
 		return error_set(err, ESTALE,
 				 "cannot take over: the loader before had other data");
+	if (strcmp(welcome->features, consumer->features) != 0)
+		return error_set(
+			err, ESTALE,
+			"cannot take over: the loader before read the features "
+			"'%.100s' of records",
+			consumer->features);
 	if ((welcome->decoded != 0) != consumer->decoded)
 		return error_set(err, ESTALE,
 				 "cannot take over: the loader before delivered other "

@@ -212,6 +212,9 @@ static void join_fill(const struct share_server *server, const struct client *cl
 	};
 	memcpy(welcome->output, server->output, sizeof(welcome->output));
 	memcpy(welcome->dataset, client->dataset->name, sizeof(welcome->dataset));
+	if (source_facts(source)->features != NULL)
+		snprintf(welcome->features, sizeof(welcome->features), "%s",
+			 source_facts(source)->features);
 }
 
 static void join_welcome(struct share_server *server, struct client *client)

@@ -38,13 +38,14 @@
 struct error;
 
 #define PROTOCOL_MAGIC   0x31617364u /* "dsa1" */
-#define PROTOCOL_VERSION 5
+#define PROTOCOL_VERSION 6
 
 enum {
 	PROTOCOL_MOST = 8192,           /* bytes of a message from a consumer */
 	PROTOCOL_STATUS_MOST = 1 << 20, /* of a STATUS answer */
 	PROTOCOL_FDS = 6,
 	PROTOCOL_WHY = 256,
+	PROTOCOL_FEATURES = 520, /* bytes of source_facts.features, which are fewer */
 };
 
 enum protocol_type {
@@ -86,7 +87,8 @@ struct protocol_welcome {
 		decoded;               /* decoded: the client crops and resizes */
 	uint32_t server_pid, mirrored; /* mirrored: its descriptor is there */
 	char output[64];
-	char dataset[4096]; /* that it was given; one of them */
+	char dataset[4096];               /* that it was given; one of them */
+	char features[PROTOCOL_FEATURES]; /* of its records: source_facts; "": none */
 };
 
 struct protocol_refused {

@@ -102,7 +102,7 @@ static void what_does_not_fit_is_refused_and_named(void **state)
 	server = actor_of("s", actor_welcome, 0);
 	server.welcome.version = 9;
 	expect_refusal(&server, "alone=load", -EPROTO,
-		       "speaks version 9, this program 5");
+		       "speaks version 9, this program 6");
 	server = actor_of("s", actor_welcome, 0);
 	strcpy(server.welcome.dataset, "/data/cats");
 	expect_refusal(&server, "alone=load", -EINVAL,
@@ -111,6 +111,11 @@ static void what_does_not_fit_is_refused_and_named(void **state)
 	strcpy(server.welcome.output, "float32 NHWC 4");
 	expect_refusal(&server, "alone=load", -EINVAL,
 		       "delivers float32 NHWC 4, this program wants uint8 NCHW 4");
+	server = actor_of("s", actor_welcome, 0);
+	strcpy(server.welcome.features, "image, label");
+	expect_refusal(&server, "image_feature=image,label_feature=fine", -EINVAL,
+		       "reads the features 'image, label' of records, this program "
+		       "wants 'image, fine'");
 	server = actor_of("s", actor_welcome, 0);
 	server.welcome.epoch_places = 0;
 	expect_refusal(&server, "", -EPROTO, "make no sense");

@@ -133,7 +133,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.version = 9;
-	assert_refused(&job, "version 5, the job version 9");
+	assert_refused(&job, "version 6, the job version 9");
 	serving_job(&job, 16);
 	strcpy(job.hello.dataset, "/other/pictures");
 	assert_refused(&job, "'synthetic:100', the job wants '/other/pictures'");
