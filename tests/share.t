@@ -59,7 +59,7 @@ def good(job, whole=None):
     return status == 0 and (whole is None or epochs(words) == whole), words
 
 
-def hello(batch, data, version=5):
+def hello(batch, data, version=6):
     uint8 = 2
     body = struct.pack("=8I6f4Id32s4096s64sII16s", version, batch, 0, 1, 1, 32, 0, uint8,
                        0, 0, 0, 1, 1, 1, 1024, 16, 16000, 0, 5, b"image", data.encode(),

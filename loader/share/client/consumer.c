@@ -53,6 +53,20 @@ static void consumer_given_back(struct consumer *consumer,
 
 /* ---- batches ---- */
 
+/* Counts each sample once: what an epoch has beyond those before. */
+static void consumer_count_skipped(struct consumer *consumer, uint64_t skipped)
+{
+	if (consumer->skip_epoch != consumer->epoch)
+		consumer->skipped = 0;
+	consumer->skip_epoch = consumer->epoch;
+	consumer->skipped += skipped;
+	if (consumer->skipped <= consumer->most_skipped)
+		return;
+	trace_add(consumer->config.process, TRACE_skipped_samples,
+		  consumer->skipped - consumer->most_skipped);
+	consumer->most_skipped = consumer->skipped;
+}
+
 /* Places of the stream that held no sample for us: how many of them were skipped. */
 static uint64_t consumer_skipped(struct consumer *consumer)
 {
@@ -62,7 +76,7 @@ static uint64_t consumer_skipped(struct consumer *consumer)
 
 	consumer->bad = bad;
 	consumer->stolen -= stolen;
-	trace_add(consumer->config.process, TRACE_skipped_samples, voids - stolen);
+	consumer_count_skipped(consumer, voids - stolen);
 	return voids - stolen;
 }
 

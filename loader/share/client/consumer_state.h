@@ -40,6 +40,7 @@ struct consumer {
 	struct connection *old;        /* ended, but batches in their rings are held */
 	struct sample_set had;         /* of this epoch, but for repeated ones */
 	uint64_t bad;                  /* bcast_bad(), when a batch was taken last */
+	uint64_t skip_epoch, skipped, most_skipped; /* of an epoch; the most of any */
 	uint64_t end_epoch;
 	uint64_t stolen;              /* voids of its start that are still to come */
 	struct driver *driver;        /* NULL: not ours to drive, or not asked yet; */
