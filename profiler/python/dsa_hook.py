@@ -67,9 +67,7 @@ class Hook:
     # -- which loader --
 
     def next(self, it):
-        fetcher = getattr(it, "_dataset_fetcher", None)
-        if fetcher is not None:  # it makes its batches here
-            fetcher._dsa_seed = it._base_seed
+        tell_fetcher(it)
         if self.inside:  # of a loader below this one, or of another thread
             batch = self.plain(it)
             returned(it)
@@ -310,6 +308,16 @@ def last_line(error):
     """Of what a worker raised the rest is its stack."""
     lines = str(error).strip().splitlines()
     return lines[-1] if len(lines) > 1 else repr(error)
+
+
+def tell_fetcher(it):
+    """Whose batches it makes, if it does that in this process."""
+    fetcher = getattr(it, "_dataset_fetcher", None)
+    try:
+        if fetcher is not None:
+            fetcher._dsa_seed = getattr(it, "_base_seed", None)
+    except AttributeError:  # one of the program's that takes none
+        pass
 
 
 def key_of_iterator(it):
