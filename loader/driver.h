@@ -138,8 +138,7 @@ struct driver {
 	uint64_t epoch;              /* of the batch asked for last, */
 	bool edge;                   /* which is the first of it */
 	uint32_t round;              /* steps; at least 1 */
-	uint64_t
-		left_ns; /* the window's last loader was asked; 0: a request came since */
+	uint64_t left_ns; /* its last loader was asked; 0: a request came since */
 
 	/* The step that is under way, and how steps go into records. */
 	bool stepping;

@@ -160,10 +160,9 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 {
 	const struct inputs *inputs = &model->inputs;
 	bool other_batch = change->batch > 0 && change->batch != model->profile->batch;
-	unsigned readers = sim_setup_readers(model, change);
 
 	if (model_is_bounded(model, change->cores) ||
-	    sim_setup_storage_is_bounded(model, change, readers) ||
+	    sim_setup_storage_is_bounded(model, change) ||
 	    sim_setup_hits_are_bounded(model, change))
 		return true;
 	return other_batch && isnan(model->profile->emulated_per_s) &&

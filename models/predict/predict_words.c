@@ -39,8 +39,7 @@ static const char *basis_words(const struct model *model,
 				  "step's time; launches and copies do not"
 				: "all of a step's time outside the CPU gets faster";
 	if (words == NULL && isnan(out->per_s.value) &&
-	    sim_setup_storage_is_bounded(model, change,
-					 sim_setup_readers(model, change)))
+	    sim_setup_storage_is_bounded(model, change))
 		words = change->libdsa ? "what the storage gives to more reads at once "
 					 "was not measured: only bounds are known"
 				       : "what the storage gives to other numbers of "

@@ -224,6 +224,16 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 		sim_setup_set_bucket(change, load);
 }
 
+/* Who read at once, each for himself. */
+static unsigned sim_setup_readers(const struct model *model,
+				  const struct profile_change *change)
+{
+	unsigned each = change->libdsa ? LIBDSA_DEPTH
+				       : profile_change_workers(model->profile, change);
+
+	return (each > 0 ? each : 1) * sim_setup_loaders(model, change);
+}
+
 /*
  * What a storage gives to other than the run's number of workers lies between two
  * bounds: a read takes as long as it did, or all of them together get as much. Here that in
@@ -238,7 +248,7 @@ static double sim_setup_seen_bandwidth(const struct model *model,
 	unsigned now = sim_setup_readers(model, change);
 
 	if (aspect->side >= 0 || now <= then ||
-	    !sim_setup_storage_is_bounded(model, change, now))
+	    !sim_setup_storage_is_bounded(model, change))
 		return INFINITY;
 	return then * storage->mean_bytes / storage->latency_s /
 	       factor_of(model, aspect, INPUT_STORAGE);
@@ -255,7 +265,7 @@ static void set_storage_of_readers(const struct model *model,
 	load->bandwidth =
 		fmin(load->bandwidth, sim_setup_seen_bandwidth(model, change, aspect));
 	if (aspect->side > 0 && now < then &&
-	    sim_setup_storage_is_bounded(model, change, now))
+	    sim_setup_storage_is_bounded(model, change))
 		load->fetch_scale *= now / then;
 }
 
@@ -373,14 +383,13 @@ static void sim_setup_set_cache(const struct model *model,
 static void set_storage(const struct model *model, const struct profile_change *change,
 			const struct aspect *aspect, struct simulation_load *load)
 {
-	double all =
-		native_bandwidth(&model->inputs.storage, load->jobs * load->depth) /
-		factor_of(model, aspect, INPUT_STORAGE);
+	double all = load->bandwidth;
 
-	if (profile_change_has_bucket(change))
-		all = load->bandwidth;
-	else
-		all = fmin(all, sim_setup_seen_bandwidth(model, change, aspect));
+	if (!profile_change_has_bucket(change))
+		all = fmin(native_bandwidth(&model->inputs.storage,
+					    load->jobs * load->depth) /
+				   factor_of(model, aspect, INPUT_STORAGE),
+			   sim_setup_seen_bandwidth(model, change, aspect));
 	load->joint_bandwidth = isfinite(all) ? all : 0;
 }
 
@@ -418,24 +427,16 @@ void sim_setup_hand_over(struct sim_setup *setup, double seconds)
 	setup->load.compute_cpu_s += seconds * setup->load.compute_threads;
 }
 
-unsigned sim_setup_readers(const struct model *model,
-			   const struct profile_change *change)
-{
-	unsigned each = change->libdsa ? LIBDSA_DEPTH
-				       : profile_change_workers(model->profile, change);
-
-	return (each > 0 ? each : 1) * sim_setup_loaders(model, change);
-}
-
 bool sim_setup_storage_is_bounded(const struct model *model,
-				  const struct profile_change *change, unsigned workers)
+				  const struct profile_change *change)
 {
 	const struct inputs *inputs = &model->inputs;
 	double then = fmax(1, (double)model->profile->workers);
 
 	return !profile_change_has_bucket(change) && inputs->in_turn &&
 	       inputs->fetched && inputs->storage.native &&
-	       inputs->storage.latency_s > 0 && fmax(1, workers) != then;
+	       inputs->storage.latency_s > 0 &&
+	       sim_setup_readers(model, change) != then;
 }
 
 void sim_setup_set(const struct model *model, const struct profile_change *change,

@@ -39,14 +39,9 @@ void sim_setup_delay(struct sim_setup *setup, double seconds);
  * own work. */
 void sim_setup_hand_over(struct sim_setup *setup, double seconds);
 
-/* Who read at once after a change, each for himself. */
-unsigned sim_setup_readers(const struct model *model,
-			   const struct profile_change *change);
-
-/* True where it is not known what the storage gives to so many of them. */
+/* True where it is not known what the storage gives to so many as read after a change. */
 bool sim_setup_storage_is_bounded(const struct model *model,
-				  const struct profile_change *change,
-				  unsigned workers);
+				  const struct profile_change *change);
 
 /* True where hits are read of a disk, and it is not known what that takes. */
 bool sim_setup_hits_are_bounded(const struct model *model,

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LOOKED_AT = 2000 }; /* verifications, for workloads: every pair is compared */
 
@@ -169,20 +168,20 @@ static bool same_policy(const struct setting *a, const struct setting *b)
 	       profile_word_equal(a->policy, b->policy);
 }
 
-static bool calibration_same_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* How samples are stored, read and made. */
+/* How samples are stored, read and made: `a` stays equal with that of `b`. */
 static bool same_samples(const struct profile_change *a, const struct profile_change *b)
 {
-	return a->resize == b->resize && a->type.id == b->type.id &&
-	       a->decoded == b->decoded && a->libdsa == b->libdsa &&
-	       a->block_fetch == b->block_fetch &&
-	       a->block_threshold == b->block_threshold &&
-	       a->block_capacity == b->block_capacity &&
-	       calibration_same_text(a->without, b->without);
+	struct profile_change both = *a;
+
+	both.resize = b->resize;
+	both.type = b->type;
+	both.decoded = b->decoded;
+	both.libdsa = b->libdsa;
+	both.without = b->without;
+	both.block_fetch = b->block_fetch;
+	both.block_threshold = b->block_threshold;
+	both.block_capacity = b->block_capacity;
+	return profile_change_equal(a, &both);
 }
 
 /* What has no faster side, so that a change of it is no step. */
