@@ -31,7 +31,8 @@ struct batch_sink_batch {
 	uint32_t turn;     /* pipeline_turn.number */
 	uint64_t pass;     /* of the plan; and where the stream stands after it: */
 	uint32_t position; /* next position of the pass, */
-	uint32_t stolen;   /* positions used beyond it */
+	uint32_t stolen;   /* positions used beyond it, */
+	uint32_t left;     /* and those that the pass has left */
 };
 
 struct batch_sink_ops {

@@ -153,6 +153,7 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 {
 	struct batch_sink *sink = p->parts.sink;
 	struct pipeline_point after;
+	struct plan_pass pass;
 	struct batch_sink_batch made = {
 		.epoch = batch->epoch,
 		.step = batch->first / p->batch,
@@ -165,9 +166,11 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 	counts_published(p, batch);
 	batch->stolen = p->stolen;
 	after = batch->stream ? point_after(batch) : p->delivered;
+	plan_pass(p->parts.plan, after.pass, &pass);
 	made.pass = after.pass;
 	made.position = after.position;
 	made.stolen = after.stolen;
+	made.left = pass.length - after.position;
 	list_samples(p, batch);
 	p->untaken += made.good;
 	sink->ops->publish(sink, stream_slot(p, batch), &made, p->samples);

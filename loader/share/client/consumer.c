@@ -200,12 +200,12 @@ static void consumer_start_driving(struct consumer *consumer)
 		consumer->driver = &consumer->driving;
 }
 
-/* Whether a batch can't stay in the ring: connection_copies(), or its device can't copy
- * it from there. */
+/* Whether a batch can't stay in the ring: connection_copies(), there may be no room for
+ * the next one as long as it does, or its device can't copy it from there. */
 static bool consumer_copies(const struct consumer *consumer,
 			    const struct bcast_batch *batch)
 {
-	return connection_copies(consumer->connection, batch) ||
+	return connection_copies(consumer->connection, batch) || batch->scarce ||
 	       (consumer->gpu != NULL && consumer->connection->gpu == NULL &&
 		consumer->connection->mirror == NULL);
 }

@@ -17,7 +17,7 @@ struct walk {
 	uint64_t remaining, bad;
 	uint32_t wanted, found;
 	uint32_t turn;
-	bool repeated, epoch_ends;
+	bool repeated, epoch_ends, scarce;
 	uint32_t *labels, *samples;
 };
 
@@ -120,6 +120,7 @@ static void bcast_reader_note_sample(struct bcast_reader *reader, struct walk *w
 		walk->turn = place->turn;
 	}
 	walk->last = walk->at;
+	walk->scarce |= (place->flags & BCAST_SCARCE) != 0;
 	walk->labels[walk->found] = place->label;
 	walk->samples[walk->found] = place->sample;
 	walk->found++;
@@ -226,6 +227,7 @@ static int bcast_reader_hand_over(struct bcast_reader *reader, const struct walk
 		.epoch = walk->repeated ? 0 : reader->epoch,
 		.epoch_ends = walk->epoch_ends,
 		.repeated = walk->repeated,
+		.scarce = walk->scarce,
 		.turn = walk->turn,
 	};
 	for (uint64_t at = first; at < walk->at; at++)
@@ -270,7 +272,7 @@ static int bcast_reader_try_take(struct bcast_reader *reader, struct walk *walk,
 	walk->remaining = reader->remaining;
 	walk->bad = reader->bad;
 	walk->found = 0;
-	walk->epoch_ends = false;
+	walk->epoch_ends = walk->scarce = false;
 	result = bcast_reader_look(reader, walk, err);
 	if (result == 1)
 		return bcast_reader_hand_over(reader, walk, batch, err);

@@ -26,7 +26,10 @@
  *
  * A place is void when it holds no sample: `BCAST_BAD`, one that could not be read or
  * decoded (it counts in the epoch); `BCAST_GAP`, one that the writer went past because
- * a reader that was dropped may still use what it holds (it does not count).
+ * a reader that was dropped may still use what it holds (it does not count). Places
+ * whose samples took the place of bad ones before are void at the end of the pass, in a
+ * row that may be as long as the ring. What is published before such a row is
+ * `BCAST_SCARCE`: who copies it and gives it back at once does not stop the writer there.
  *
  * A reader counts its epoch down: of the places that carry its slot's bit, repeats and
  * gaps apart, the first `epoch_places` are its first epoch, and so on.
@@ -64,7 +67,13 @@ enum bcast_device {
 	BCAST_DEVICES
 };
 
-enum { BCAST_READERS = 64, BCAST_BAD = 1, BCAST_GAP = 2, BCAST_REPEATED = 4 };
+enum {
+	BCAST_READERS = 64,
+	BCAST_BAD = 1,
+	BCAST_GAP = 2,
+	BCAST_REPEATED = 4,
+	BCAST_SCARCE = 8
+};
 
 /* What a place holds. Shared, read-only for readers. */
 struct bcast_place {
@@ -204,6 +213,7 @@ struct bcast_batch {
 	bool repeated;
 	bool partial; /* fewer than wanted: there were no more yet, or none can come
 		       * before these are given back */
+	bool scarce;  /* BCAST_SCARCE */
 	uint32_t turn;
 };
 

@@ -205,6 +205,14 @@ static uint64_t bcast_writer_count_early(struct bcast_ring *ring, uint64_t reade
 	return still;
 }
 
+/* Voids are known to come at the end of the pass, which is not far. */
+static bool bcast_writer_scarce(const struct bcast_ring *ring,
+				const struct batch_sink_batch *batch)
+{
+	return !batch->repeated && batch->stolen > batch->position &&
+	       batch->left < 2 * (uint64_t)ring->layout.places;
+}
+
 static void bcast_writer_describe_sample(struct bcast_ring *ring, uint64_t sequence,
 					 const struct batch_sink_batch *batch,
 					 const struct batch_sink_sample *one,
@@ -215,7 +223,8 @@ static void bcast_writer_describe_sample(struct bcast_ring *ring, uint64_t seque
 		.sample = one->sample,
 		.label = one->label,
 		.flags = (one->hole ? BCAST_BAD : 0) |
-			 (batch->repeated ? BCAST_REPEATED : 0),
+			 (batch->repeated ? BCAST_REPEATED : 0) |
+			 (bcast_writer_scarce(ring, batch) ? BCAST_SCARCE : 0),
 		.turn = batch->turn,
 	};
 

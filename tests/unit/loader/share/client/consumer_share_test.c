@@ -333,6 +333,39 @@ static void pictures_that_can_not_be_used_are_no_excuse(void **state)
 	}
 }
 
+/* An epoch ends with as many places without a sample as the window has, and the program holds
+ * its last batch while it asks for the next. */
+static void pictures_that_can_not_be_used_leave_room_for_the_next_epoch(void **state)
+{
+	struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+	struct dsa_batch held, next;
+
+	(void)state;
+	make_pictures("pictures");
+	serving.loader.dataset = config.dataset = "pictures";
+	serving.loader.size = config.size = 32; /* the window ends with a page */
+	serving.loader.batch = config.batch = ACTOR_COUNT / 5 / 3;
+	serving.config.window = 3;
+	config.epochs = 4;
+	assert_true(serving_start(&serving));
+	assert_int_equal(program_open(&config, "socket", "prefetch=2", &loader), 0);
+	assert_int_equal(dsa_next(loader, &held), 1);
+	program_note(&held, false);
+	for (unsigned step = 1; step < 4 * ACTOR_COUNT * 4 / 5 / config.batch; step++) {
+		if (dsa_next(loader, &next) != 1)
+			fail_msg("step %u: %s", step, dsa_why(loader));
+		program_note(&next, false);
+		assert_int_equal(dsa_release(loader, &held), 0);
+		held = next;
+	}
+	assert_int_equal(dsa_next(loader, &next), 0);
+	count_good(4);
+	dsa_close(loader);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once"));
+}
+
 static void a_loader_takes_over_in_the_midst_of_a_programs_batch(void **state)
 {
 	(void)state;
@@ -417,6 +450,7 @@ int main(int argc, char **argv)
 		TEST(a_program_outlives_its_loader),
 		TEST(endless_data_goes_on_when_its_loader_is_stopped),
 		TEST(pictures_that_can_not_be_used_are_no_excuse),
+		TEST(pictures_that_can_not_be_used_leave_room_for_the_next_epoch),
 		TEST(a_loader_takes_over_in_the_midst_of_a_programs_batch),
 		TEST(pictures_are_decoded_once_for_programs_of_all_kinds),
 		TEST(a_program_of_decoded_pictures_outlives_its_loader),
