@@ -27,6 +27,7 @@
 
 #include "loader/base/error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +52,8 @@ struct net_get {
 	bool head;  /* no body: its length and ETag are all that is wanted */
 	uint64_t deadline; /* clock_now() */
 	void (*done)(struct net_get *get, int result);
-	void *context; /* of whoever waits for it */
+	void *context;           /* of whoever waits for it */
+	const atomic_bool *stop; /* of net_call(); may be NULL */
 
 	/* What came of it. */
 	size_t got;
@@ -91,7 +93,8 @@ void net_wait(struct net *net, uint64_t most_ns);
 /* Ends the net_wait() under way, or the next one. Any thread. */
 void net_wake(struct net *net);
 
-/* One request, until it ends; done and context are set by it. Returns the result. */
+/* One request, until it ends or get->stop is set; done and context are set by it. Returns the
+ * result, -ECANCELED if it was stopped. */
 int net_call(struct net *net, struct net_get *get, struct error *err);
 
 /*
@@ -148,7 +151,7 @@ const char *net_remote_region(const struct net_remote *remote);
 size_t net_url_encode(char *to, size_t size, size_t used, const char *text,
 		      int keep_slash);
 
-/* Decodes %XX and, for a space, +, in place. Returns the length; what is no %XX stays. */
-size_t net_url_decode(char *text);
+/* Decodes %XX and, with `plus`, + as a blank, in place. Returns the length; what is no %XX stays. */
+size_t net_url_decode(char *text, bool plus);
 
 #endif

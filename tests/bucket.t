@@ -423,6 +423,11 @@ def check_web(scratch, folder, disk):
                len(server.log()) == 2 * COUNT + 2, "a list on a web server", said)
         got, said = server.dump(url)
         tap.ok(got == disk and len(server.log()) == 3 * COUNT + 3, "which is kept, too", said)
+        shutil.copytree(copy, os.path.join(copy, "my dir"))
+        for name in ("my dir/list.txt", "my%20dir/list%2Etxt"):
+            got, said = server.dump(f"{server.url}/bucket/{name}")
+            tap.ok(got == disk, f"{name}: typed or encoded", said)
+        shutil.rmtree(os.path.join(copy, "my dir"))
         for bad in (url + "?X-Amz-Signature=1", "http://me:pw@host/list.txt", "http://host"):
             got, said = server.dump(bad)
             tap.ok(got is None and one_line(said, "the URL of a list is") and "pw" not in said,

@@ -5,6 +5,7 @@ Speaks TAP. SLEEPS most of the time."""
 
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
@@ -181,6 +182,19 @@ def check_convert(scratch, folder):
                server.asked() == (COUNT - len(made), 1) and
                not os.path.exists(scratch.at("copy/.dsa-convert")),
                "the next call reads what is left", done.stdout, done.stderr, server.asked())
+    later = shutil.copytree(folder, scratch.at("later"))
+    os.link(os.path.join(later, "bricks", sorted(os.listdir(later + "/bricks"))[0]),
+            os.path.join(later, "bricks", "new.jpg"))
+    with Bucket(scratch, later, faults="forbidden:100%", only="checks", **keys):
+        done = scratch.run(*words[:-1], "again")
+        tap.ok(done.returncode == 3 and "may not be read" in done.stderr and
+               "the same command goes on" in done.stderr and done.stderr.count("\n") == 1,
+               "so does who may not read some of it", done.stdout, done.stderr)
+    with Bucket(scratch, later, **keys):
+        done = scratch.run(*words[:-1], "again")
+        tap.ok(done.returncode == 0 and f"{COUNT + 1} of {COUNT + 1} pictures" in done.stdout,
+               "a copy is of what the bucket has now, whatever was listed before", done.stdout,
+               done.stderr)
 
 
 def main():

@@ -478,6 +478,27 @@ def test_refused(tap, scratch):
                f"{name} is refused in one line", done.stderr)
 
 
+def test_labels(tap, scratch):
+    """Names of classes that are no words, or stand for no sample, keep their labels in shards."""
+    picture = next(pictures(scratch.at("images")))[2]
+    for name, classes in (("numbers", range(1, 13)), ("mixed", ("2020", "cats")),
+                          ("blanks", ("a", "a ")), ("zeros", ("01", "1")), ("empty", "abc")):
+        for at, label in enumerate(map(str, classes)):
+            for copy in range(at % 2 + (name != "empty")):
+                with open(os.path.join(scratch.folder(f"{name}/{label}"), f"{at}-{copy}.jpg"),
+                          "wb") as file:
+                    file.write(picture)
+        scratch.folder(f"{name}/{label}")
+        if name == "empty":
+            scratch.folder("empty/a")
+        for form in ("tar", "tfrecord"):
+            done = scratch.run(DSA, "dataset", "convert", "--format", form, name, f"{name}-{form}")
+            tap.ok(done.returncode == 0 and
+                   epoch(scratch.at(f"{name}-{form}")) ==
+                   epoch(scratch.at(name)),
+                   f"{form}: labels of classes such as '{label}'", done.stderr)
+
+
 def test_unpacked(tap, scratch, tree):
     """Compressed archives, which dsa dataset convert unpacks."""
     folder, words = scratch.folder("packed"), (DSA, "dataset", "convert", "--format")
@@ -496,6 +517,14 @@ def test_unpacked(tap, scratch, tree):
     tap.ok(done.returncode == 0 and "3 of them there already" in done.stdout and
            epoch(scratch.at("unpacked")) == tree, "the next call gives the batches of the folder",
            done.stdout, done.stderr)
+    os.utime(os.path.join(folder, "train-001.tar.xz"))
+    done = scratch.run(*words, "tar", folder, "unpacked")
+    tap.ok(done.returncode == 3 and "train-001.tar is there, and not made of it" in done.stderr,
+           "an archive that has changed is not taken for what it was", done.stdout, done.stderr)
+    os.rename(scratch.at("unpacked/train-001.tar"), scratch.at("unpacked/other.tar"))
+    done = scratch.run(*words, "tar", folder, "unpacked")
+    tap.ok(done.returncode == 3 and "other.tar, which is none of these" in done.stderr,
+           "nor is what is made mixed with other files", done.stdout, done.stderr)
     os.link(os.path.join(folder, "train-001.tar.xz"), os.path.join(folder, "train-000.tgz"))
     for command, says in (((*words, "tree", folder, "no"), "--format tar"),
                           ((*words, "tar", folder, "no"), "would be the same archive"),
@@ -525,6 +554,7 @@ def main():
         test_broken(tap, scratch)
         test_refused(tap, scratch)
         test_unpacked(tap, scratch, epoch(scratch.at("images")))
+        test_labels(tap, scratch)
     tap.done()
 
 

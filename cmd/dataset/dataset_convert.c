@@ -205,8 +205,9 @@ static int convert_unpack(struct convert_command *asked, struct error *err)
 						"there", (json_int_t)result.there,
 						"bytes", (json_int_t)result.bytes),
 				      9);
-	printf("%s: %u archives unpacked, %u of them there already, %.1f MB\n", name,
-	       result.archives, result.there, (double)result.bytes / 1e6);
+	printf("%s: %u %s unpacked, %u of them there already, %.1f MB\n", name,
+	       result.archives, result.archives == 1 ? "archive" : "archives",
+	       result.there, (double)result.bytes / 1e6);
 	return 0;
 }
 

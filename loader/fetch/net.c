@@ -263,7 +263,6 @@ static void net_slot_start(struct net_slot *slot)
 		net_slot_read(slot);
 		return;
 	}
-	slot->place.job.calls.opens = 1;
 	slot->get = (struct net_get){
 		.remote = place.remote,
 		.path = place.object,
@@ -294,6 +293,7 @@ static void net_slot_start(struct net_slot *slot)
 		slot->late = 0;
 		slot->failed = false;
 		slot->own->hedge.requests++;
+		slot->place.job.calls.opens = 1;
 		net_start(slot->own->net, &slot->get);
 	} else {
 		net_slot_complete(slot, place.size > LIMIT_SAMPLE ? -EFBIG : -ENOMEM);

@@ -131,6 +131,11 @@ static void call_done(struct net_get *get, int result)
 	call->ended = true;
 }
 
+static bool call_stopped(const struct net_get *get)
+{
+	return get->stop != NULL && atomic_load(get->stop);
+}
+
 /*
  * The thread may be the program's: a connection that the other side has closed must not
  * end it with SIGPIPE, which TLS libraries let happen.
@@ -148,8 +153,12 @@ int net_call(struct net *net, struct net_get *get, struct error *err)
 	get->context = &call;
 	get->done = call_done;
 	net_start(net, get);
-	while (!call.ended)
-		net_wait(net, UINT64_C(1000000000));
+	while (!call.ended && !call_stopped(get))
+		net_wait(net, UINT64_C(100000000));
+	if (!call.ended) {
+		net_cancel(net, get);
+		call.result = error_set(&get->error, ECANCELED, "it was stopped");
+	}
 	if (!sigismember(&pending, SIGPIPE))
 		while (sigtimedwait(&pipe, NULL, &now) > 0)
 			;

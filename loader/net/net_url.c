@@ -35,7 +35,7 @@ size_t net_url_encode(char *to, size_t size, size_t used, const char *text,
 	return used;
 }
 
-size_t net_url_decode(char *text)
+size_t net_url_decode(char *text, bool plus)
 {
 	char *to = text;
 
@@ -47,7 +47,7 @@ size_t net_url_decode(char *text)
 			*to++ = (char)strtoul(digits, NULL, 16);
 			from += 2;
 		} else {
-			*to++ = *from == '+' ? ' ' : *from;
+			*to++ = plus && *from == '+' ? ' ' : *from;
 		}
 	}
 	*to = '\0';

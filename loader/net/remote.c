@@ -80,6 +80,27 @@ struct net_remote *net_remote_bucket(const char *bucket, struct error *err)
 	return NULL;
 }
 
+/* The URL up to its last slash; path: where its path begins. What may not stand in a URL is
+ * encoded, and what is encoded already stays so. malloc; NULL: no memory. */
+static char *remote_folder(const char *url, const char *path, const char *slash)
+{
+	size_t start = (size_t)(path - url), room = 3 * strlen(url) + 1;
+	char *folder = strndup(path, (size_t)(slash - path) + 1);
+	char *base = malloc(room);
+
+	if (folder != NULL && base != NULL) {
+		net_url_decode(folder, false);
+		memcpy(base, url, start);
+		net_url_encode(base, room, start, folder, 1);
+	}
+	if (folder == NULL) {
+		free(base);
+		base = NULL;
+	}
+	free(folder);
+	return base;
+}
+
 struct net_remote *net_remote_web(const char *url, struct error *err)
 {
 	const char *host = strstr(url, "://");
@@ -100,7 +121,7 @@ struct net_remote *net_remote_web(const char *url, struct error *err)
 	remote = remote_new(err);
 	if (remote == NULL)
 		return NULL;
-	remote->base = strndup(url, (size_t)(slash - url) + 1);
+	remote->base = remote_folder(url, strchr(host + 3, '/'), slash);
 	remote->credentials = strdup("none: anonymous");
 	if (bundle != NULL && *bundle != '\0')
 		remote->ca_bundle = strdup(bundle);

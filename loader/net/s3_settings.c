@@ -55,6 +55,8 @@ static int settings_read_file(const char *path, struct settings_file *file,
 			       ? 0
 			       : error_sys(err, errno, "cannot read '%s'",
 					   name_escape(path, shown, sizeof(shown)));
+	if (fstat(fd, &status) == 0 && S_ISCHR(status.st_mode)) /* /dev/null: none */
+		goto out;
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    status.st_size > MOST_FILE) {
 		result = error_set(err, EINVAL,
@@ -153,6 +155,26 @@ static int settings_half(const char *id, const char *where, struct error *err)
 				    : "a secret without its key ID");
 }
 
+/* Says so of credentials that there are, but not for dsa. */
+static int settings_anonymous(struct net_remote *remote, struct error *err)
+{
+	static const char *const others[] = {"AWS_WEB_IDENTITY_TOKEN_FILE",
+					     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+					     "AWS_CONTAINER_CREDENTIALS_FULL_URI"};
+	char text[160] = "none: anonymous";
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (settings_variable(others[i]) != NULL)
+			snprintf(text, sizeof(text),
+				 "none: anonymous, as dsa does not use %s: set "
+				 "AWS_ACCESS_KEY_ID",
+				 others[i]);
+	remote->credentials = strdup(text);
+	return remote->credentials != NULL
+		       ? 0
+		       : error_sys(err, ENOMEM, "cannot read the credentials");
+}
+
 static int settings_credentials(struct net_remote *remote,
 				const struct s3_sources *sources, struct error *err)
 {
@@ -183,8 +205,7 @@ static int settings_credentials(struct net_remote *remote,
 				 "do: put them into AWS_ACCESS_KEY_ID, "
 				 "AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN",
 				 where, profile->other);
-	remote->credentials = strdup("none: anonymous");
-	return 0;
+	return settings_anonymous(remote, err);
 }
 
 /* A host's name: letters, digits, '-' and '.'. */

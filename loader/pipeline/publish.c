@@ -354,7 +354,7 @@ void publish_place(struct pipeline *p, struct batch *batch, struct place *place,
 		place->failed = true;
 		if (p->parts.options->fail)
 			note_failure(batch, place, code, reason);
-		else
+		else if (p->failure.code == 0) /* else the data ends before it */
 			publish_name(p, place->sample, code, reason);
 	}
 	if (batch->done == batch->count)

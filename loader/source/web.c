@@ -452,6 +452,8 @@ static void *web_open(const char *dataset, const struct source_config *config,
 			web_is_tokens(dataset, config) ? ", and its label" : ""));
 	}
 	where.prefix = strdup(strrchr(dataset, '/') + 1);
+	if (where.prefix != NULL)
+		net_url_decode(where.prefix, false);
 	objects = objects_open(dataset, &where, &how, config, facts, err);
 	if (objects != NULL)
 		objects->prefix[0] = '\0'; /* paths start at the folder */

@@ -4,6 +4,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "loader/base/number.h"
 #include "loader/base/thread_pool.h"
 #include "loader/prep.h"
 #include "loader/source.h"
@@ -23,7 +24,11 @@
 
 #define PLAN ".dsa-convert"
 
-enum { PATH_LEN = 512, PLAN_LEN = 1024 };
+enum {
+	PATH_LEN = 512,
+	PLAN_LEN = 1024,
+	MOST_WORD = 256, /* bytes of a label that shards may have, and its 0 */
+};
 
 struct repack {
 	const struct repack_config *config;
@@ -31,6 +36,7 @@ struct repack {
 	struct new_folder folder;
 	uint32_t *first; /* sample of each file, and the end */
 	uint32_t files;
+	bool numbered;             /* shard_sample.numbered */
 	atomic_uint_fast32_t next; /* file to begin */
 	atomic_bool failed;
 
@@ -119,12 +125,29 @@ static int repack_check(const struct repack *repack, const struct sample_bytes *
 	return prep_recording(&recording, &info, err);
 }
 
+/* A server has the object, and whoever asks may not read it: with other credentials, the copy
+ * would have it. *why names the sample then. */
+static bool repack_refused(const struct repack *repack, uint32_t sample,
+			   struct error *why)
+{
+	char name[NAME_SHOWN];
+
+	if (why->code != EACCES || !source_facts(repack->source)->remote)
+		return false;
+	error_within(why, -EACCES, "%s",
+		     source_name(repack->source, sample, name, sizeof(name)));
+	return true;
+}
+
 /* A sample that can't be read is left out, unless those after it can't be either. */
 static int repack_broken(struct repack *repack, uint32_t sample, struct error *why)
 {
 	struct error err = {0};
 
-	if (sample_file_is_lost(repack->source, sample, why)) {
+	if (why->code == ENOENT || why->code == ESTALE)
+		source_outdated(repack->source, sample);
+	if (sample_file_is_lost(repack->source, sample, why) ||
+	    repack_refused(repack, sample, why)) {
 		error_set(&err, why->code, "%s; the same command goes on from here",
 			  why->message);
 		repack_fail(repack, &err);
@@ -145,6 +168,7 @@ static int repack_add(struct repack *repack, uint32_t sample,
 	const struct shard_sample added = {
 		.number = sample,
 		.label = label,
+		.numbered = repack->numbered,
 		.class = source_class(repack->source, label),
 		.ending = ending,
 		.bytes = bytes->bytes,
@@ -178,6 +202,8 @@ static int repack_fill(struct repack *repack, uint32_t file, struct sample_bytes
 		if (result == 0) {
 			result = repack_add(repack, i, bytes, own, archive);
 			*ending = own;
+		} else if (repack_over(repack)) {
+			return -ECANCELED;
 		} else if (result != -ENOMEM) {
 			result = repack_broken(repack, i, &err);
 		}
@@ -229,7 +255,7 @@ static int repack_file(struct repack *repack, uint32_t file, struct sample_bytes
 static void repack_work(void *context)
 {
 	struct repack *repack = context;
-	struct sample_bytes bytes = {0};
+	struct sample_bytes bytes = {.stop = repack->config->stop};
 
 	while (!repack_over(repack)) {
 		uint_fast32_t file = atomic_fetch_add(&repack->next, 1);
@@ -274,6 +300,37 @@ static int repack_plan(struct repack *repack)
 	}
 	repack->first[repack->files] = count;
 	return 0;
+}
+
+/* Whether a name is a word where labels are read, which are stripped of blanks. */
+static bool repack_is_word(const char *name)
+{
+	static const char blanks[] = " \t\r\n";
+	size_t length = strlen(name);
+	uint64_t value;
+
+	return length > 0 && length < MOST_WORD && strchr(blanks, name[0]) == NULL &&
+	       strchr(blanks, name[length - 1]) == NULL &&
+	       !number_whole(name, UINT64_MAX, &value);
+}
+
+/* Whether the names of the samples' classes, read as labels, would be other numbers. */
+static bool repack_needs_numbers(const struct source *source)
+{
+	uint32_t classes = source_facts(source)->classes, count = source_count(source);
+	uint32_t used = 0;
+	bool *seen = calloc(classes, sizeof(*seen)), words = seen != NULL;
+
+	for (uint32_t i = 0; words && i < count; i++) {
+		used += !seen[source_label(source, i)];
+		seen[source_label(source, i)] = true;
+	}
+	for (uint32_t i = 0; words && i < classes; i++)
+		words = repack_is_word(source_class(source, i)) &&
+			(i == 0 || strcmp(source_class(source, i - 1),
+					  source_class(source, i)) < 0);
+	free(seen);
+	return !words || used < classes;
 }
 
 /* What is made, in a line. */
@@ -374,6 +431,10 @@ static int repack_work_together(struct repack *repack, struct error *err)
 				 "stopped after %u of %u samples; the same command "
 				 "goes on from there",
 				 result->converted, result->samples);
+	if (result->broken == result->samples)
+		return error_set(err, EBADMSG,
+				 "none of its %u samples can be read, as %s",
+				 result->samples, result->named[0]);
 	if (unlinkat(repack->folder.fd, PLAN, 0) < 0 || syncfs(repack->folder.fd) < 0)
 		return error_sys(err, errno, "cannot write into %s",
 				 repack->folder.name);
@@ -387,7 +448,8 @@ int repack_run(const struct repack_config *config, struct convert_result *result
 					       .prep = config->prep,
 					       .length = 1,
 					       .image_feature = config->image_feature,
-					       .label_feature = config->label_feature};
+					       .label_feature = config->label_feature,
+					       .relist = true};
 	enum sample_kind kind;
 	struct source *source = sample_source_open(config->from, &indexing, &kind, err);
 	struct repack repack = {.config = config,
@@ -403,6 +465,7 @@ int repack_run(const struct repack_config *config, struct convert_result *result
 	repack.result.samples = source_count(source);
 	repack.result.bytes_before = source_facts(source)->bytes;
 	repack.result.audio = kind == SAMPLE_AUDIO;
+	repack.numbered = repack_needs_numbers(source);
 	status = repack_plan(&repack);
 	if (status < 0)
 		error_sys(err, -status, "cannot convert the data set");

@@ -51,6 +51,7 @@ static int sample_file_ask(const struct source_place *place, struct sample_bytes
 		.part = place->part,
 		.exact = true,
 		.deadline = net_remote_deadline(place->remote),
+		.stop = room->stop,
 	};
 	int result;
 

@@ -2,6 +2,7 @@
 #ifndef DSA_SAMPLE_FILE_H
 #define DSA_SAMPLE_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,8 @@ struct sample_bytes {
 	uint8_t *bytes;
 	size_t size, room;
 
-	uint8_t *object; /* of a server, which was read whole */
+	const atomic_bool *stop; /* gives up what a server is asked for; may be NULL */
+	uint8_t *object;         /* of a server, which was read whole */
 	struct net *net;
 };
 

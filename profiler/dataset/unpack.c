@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PART ".part-" /* before the names of what is not whole */
+
 static const struct unpacker {
 	const char *ending, *program;
 } unpackers[] = {
@@ -154,6 +156,47 @@ static int unpack_prove(const struct unpack *unpack, struct error *err)
 	return 0;
 }
 
+/* What was made has the time of what it was made of, as these programs do. */
+static int unpack_mark(int from, int to)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+	struct stat status;
+
+	if (fstat(from, &status) < 0)
+		return -errno;
+	times[1] = status.st_mtim;
+	return futimens(to, times);
+}
+
+/* Some file systems keep no fractions, or even seconds alone. */
+static bool unpack_same_time(const struct timespec *archive,
+			     const struct timespec *made)
+{
+	return made->tv_nsec != 0
+		       ? archive->tv_sec == made->tv_sec &&
+				 archive->tv_nsec == made->tv_nsec
+		       : llabs((long long)(archive->tv_sec - made->tv_sec)) < 2;
+}
+
+/* What is there is of this archive; or -EEXIST. */
+static int unpack_take(struct unpack *unpack, const char *from,
+		       const struct stat *there, struct error *err)
+{
+	char shown[NAME_SHOWN];
+	struct stat status;
+
+	if (stat(from, &status) < 0)
+		return error_sys(err, errno, "cannot be opened");
+	if (!unpack_same_time(&status.st_mtim, &there->st_mtim))
+		return error_set(err, EEXIST,
+				 "%s is there, and not made of it as it is now: remove "
+				 "that, or name a new folder",
+				 name_escape(unpack->path, shown, sizeof(shown)));
+	unpack->result->there++;
+	unpack->result->bytes += (uint64_t)there->st_size;
+	return 0;
+}
+
 static int unpack_write(struct unpack *unpack, const struct unpacker *unpacker,
 			int from, struct error *err)
 {
@@ -165,7 +208,7 @@ static int unpack_write(struct unpack *unpack, const struct unpacker *unpacker,
 	status = unpack_spawn(unpack, unpacker, from, to);
 	if (status != 0)
 		status = unpack_explain(unpack, unpacker, status, err);
-	else if (fsync(to) < 0)
+	else if (unpack_mark(from, to) < 0 || fsync(to) < 0)
 		status = error_sys(err, errno, "cannot write %s", unpack->part);
 	close(to);
 	if (status == 0)
@@ -177,39 +220,109 @@ static int unpack_write(struct unpack *unpack, const struct unpacker *unpacker,
 	return status;
 }
 
+static int unpack_new(struct unpack *unpack, const struct unpacker *unpacker,
+		      const char *from, struct error *err)
+{
+	int fd = open(from, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 ? error_sys(err, errno, "cannot be opened")
+			    : unpack_write(unpack, unpacker, fd, err);
+	struct stat status;
+
+	if (fd >= 0)
+		close(fd);
+	if (result == 0 && stat(unpack->path, &status) == 0)
+		unpack->result->bytes += (uint64_t)status.st_size;
+	return result;
+}
+
 static int unpack_one(struct unpack *unpack, const char *from, struct error *err)
 {
 	const char *slash = strrchr(from, '/'),
 		   *name = slash != NULL ? slash + 1 : from;
 	const struct unpacker *unpacker = unpack_find(name);
-	int length = unpack_stem(name), fd, result;
+	int length = unpack_stem(name), result;
 	char shown[NAME_SHOWN];
 	struct stat status;
 
 	if (snprintf(unpack->path, PATH_MAX, "%s/%.*s.tar", unpack->config->to, length,
 		     name) >= PATH_MAX ||
-	    snprintf(unpack->part, PATH_MAX, "%s/.part-%.*s.tar", unpack->config->to,
+	    snprintf(unpack->part, PATH_MAX, "%s/" PART "%.*s.tar", unpack->config->to,
 		     length, name) >= PATH_MAX)
 		return error_set(err, ENAMETOOLONG, "the path is too long");
-	if (stat(unpack->path, &status) == 0) {
-		unpack->result->there++;
-		unpack->result->bytes += (uint64_t)status.st_size;
-		return 0;
-	}
-	fd = open(from, O_RDONLY | O_CLOEXEC);
-	result = fd < 0 ? error_sys(err, errno, "cannot be opened")
-			: unpack_write(unpack, unpacker, fd, err);
-	if (fd >= 0)
-		close(fd);
-	if (result < 0)
-		return error_within(err, result, "%s",
-				    name_escape(from, shown, sizeof(shown)));
-	if (stat(unpack->path, &status) == 0)
-		unpack->result->bytes += (uint64_t)status.st_size;
-	return 0;
+	result = stat(unpack->path, &status) == 0
+			 ? unpack_take(unpack, from, &status, err)
+			 : unpack_new(unpack, unpacker, from, err);
+	return result < 0 ? error_within(err, result, "%s",
+					 name_escape(from, shown, sizeof(shown)))
+			  : 0;
 }
 
 /* ---- all of them ---- */
+
+/* Whether a file is what becomes of some archive in the folder. */
+static bool unpack_is_of(DIR *folder, const char *file)
+{
+	size_t length = strlen(file) - strlen(".tar");
+	const struct dirent *entry;
+
+	rewinddir(folder);
+	while ((entry = readdir(folder)) != NULL)
+		if (unpack_is_one(entry) &&
+		    (size_t)unpack_stem(entry->d_name) == length &&
+		    memcmp(entry->d_name, file, length) == 0)
+			return true;
+	return false;
+}
+
+static bool unpack_made(DIR *folder, const char *file)
+{
+	const char *dot = strrchr(file, '.');
+
+	return strcmp(file, ".") == 0 || strcmp(file, "..") == 0 ||
+	       strncmp(file, PART, strlen(PART)) == 0 ||
+	       (dot != NULL && strcmp(dot, ".tar") == 0 && unpack_is_of(folder, file));
+}
+
+/* Where the archives are. */
+static DIR *unpack_open_from(const char *from)
+{
+	const char *slash = strrchr(from, '/');
+	char folder[PATH_MAX];
+	struct stat status;
+
+	if (stat(from, &status) == 0 && S_ISDIR(status.st_mode))
+		return opendir(from);
+	if (slash == NULL)
+		return opendir(".");
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - from) + 1, from);
+	return opendir(folder);
+}
+
+/* What is made would be mixed with other files: -ENOTEMPTY, or another -errno. */
+static int unpack_check_folder(const struct unpack_config *config, struct error *err)
+{
+	DIR *from = unpack_open_from(config->from), *to = opendir(config->to);
+	const struct dirent *entry = NULL;
+	char shown[NAME_SHOWN];
+	int result = 0;
+
+	if (from == NULL || to == NULL)
+		result = error_sys(err, errno, "cannot read %s",
+				   from == NULL ? config->from : config->to);
+	while (result == 0 && (entry = readdir(to)) != NULL)
+		if (!unpack_made(from, entry->d_name))
+			result = error_set(
+				err, ENOTEMPTY,
+				"%s has %s, which is none of these archives "
+				"unpacked: name a new folder",
+				config->to,
+				name_escape(entry->d_name, shown, sizeof(shown)));
+	if (from != NULL)
+		closedir(from);
+	if (to != NULL)
+		closedir(to);
+	return result;
+}
 
 /* Two that would be one file: "a.tar.gz" and "a.tgz". */
 static int unpack_check_names(struct dirent *const *list, int count, struct error *err)
@@ -277,9 +390,11 @@ int unpack_run(const struct unpack_config *config, struct unpack_result *result,
 	unpack->result = result;
 	if (mkdir(config->to, 0777) < 0 && errno != EEXIST)
 		code = error_sys(err, errno, "cannot make the folder %s", config->to);
-	else if (stat(config->from, &status) == 0 && S_ISDIR(status.st_mode))
-		code = unpack_folder(unpack, err);
 	else
+		code = unpack_check_folder(config, err);
+	if (code == 0 && stat(config->from, &status) == 0 && S_ISDIR(status.st_mode))
+		code = unpack_folder(unpack, err);
+	else if (code == 0)
 		code = unpack_one(unpack, config->from, err);
 	free(unpack);
 	return code;

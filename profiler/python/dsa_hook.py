@@ -263,8 +263,11 @@ class Hook:
         self.library.look_at(0)
         error = self.driver.error
         if error is not None:  # the program sees it, and may go on
-            self.give_up(error if is_own(error) else
-                         Unmeasured("loading failed: " + last_line(error)))
+            if isinstance(error, Exception):
+                self.give_up(error if is_own(error) else
+                             Unmeasured("loading failed: " + last_line(error)))
+            else:  # the user interrupts it
+                self.turn_off()
             self.loading.leave()
         else:
             self.end_epoch()

@@ -119,6 +119,10 @@ static int verdict_failed(const struct verdict *verdict, int code, const char *w
 
 static int verdict_forbidden(const struct verdict *verdict)
 {
+	if (strcmp(verdict->code, "InvalidObjectState") == 0)
+		return verdict_failed(
+			verdict, EBADMSG,
+			"it is archived: restore it, then it can be read");
 	return error_set(verdict->err, EACCES,
 			 "it may not be read with these credentials: %s (%ld%s%s)",
 			 verdict->remote->credentials, verdict->transfer->status,
@@ -216,9 +220,11 @@ static int verdict_broken(const struct verdict *verdict)
 	const char *why = transfer->why[0] != '\0'
 				  ? transfer->why
 				  : curl_easy_strerror(transfer->result);
-	char shown[160];
+	char shown[160], *escape;
 
 	name_escape(why, shown, sizeof(shown));
+	while ((escape = strstr(shown, "\\'")) != NULL) /* it stands in no quotes */
+		memmove(escape, escape + 1, strlen(escape));
 	if (transfer->longer)
 		return error_set(verdict->err, ESTALE,
 				 "it is not the one that was listed: longer than %zu "

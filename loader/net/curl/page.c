@@ -111,7 +111,7 @@ static void page_take_object(struct reading *reading)
 		return;
 	length = strlen(reading->key);
 	if (reading->encoded)
-		length = net_url_decode(reading->key);
+		length = net_url_decode(reading->key, true);
 	result = page->object(page->context, reading->key, length, reading->size,
 			      reading->etag);
 	if (result < 0)

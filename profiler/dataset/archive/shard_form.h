@@ -5,6 +5,8 @@
 
 #include "profiler/dataset/archive/archive.h"
 
+#include <stdbool.h>
+
 enum { SHARD_PATH = 32 }; /* bytes of the longest name of a file, and its end */
 
 /* Bytes of samples in a shard. */
@@ -12,7 +14,8 @@ enum { SHARD_PATH = 32 }; /* bytes of the longest name of a file, and its end */
 #define SHARD_LARGEST 1e9
 
 struct shard_sample {
-	uint32_t number, label;     /* number: of the sample in the data set */
+	uint32_t number, label; /* number: of the sample in the data set */
+	bool numbered; /* the label can't be had from the names of all classes */
 	const char *class, *ending; /* ending: of its name as a file, "jpg" */
 	const void *bytes;
 	size_t size;

@@ -225,6 +225,24 @@ static void the_deadline_ends_it(void **state)
 	asked_close(&asked);
 }
 
+static void what_is_stopped_ends(void **state)
+{
+	const atomic_bool stop = true;
+	struct asked asked;
+	struct net_get get;
+	struct error err = {0};
+
+	(void)state;
+	asked_open(&asked, "--latency=60s");
+	get = object(&asked, 10);
+	get.stop = &stop;
+	assert_int_equal(net_call(asked.net, &get, &err), -ECANCELED);
+	assert_string_equal(err.message, "it was stopped");
+	get.path = "a"; /* its place is free again */
+	assert_int_equal(net_call(asked.net, &get, &err), -ECANCELED);
+	asked_close(&asked);
+}
+
 static void done_cancelled(struct net_get *get, int result)
 {
 	*(int *)get->context = result;
@@ -255,8 +273,11 @@ static void names_are_encoded(void **state)
 	(void)state;
 	assert_int_equal(net_url_encode(text, sizeof(text), 1, "a b/~", 1), 8);
 	assert_string_equal(text, "xa%20b/~");
-	assert_int_equal(net_url_decode(text), 6);
+	assert_int_equal(net_url_decode(text, true), 6);
 	assert_string_equal(text, "xa b/~");
+	strcpy(text, "a+b%2b%2");
+	net_url_decode(text, false);
+	assert_string_equal(text, "a+b+%2");
 	assert_true(net_url_encode(text, 8, 0, "1234567+", 0) >= 8);
 	assert_true(net_url_encode(text, 8, 0, "123456++", 0) >= 8);
 }
@@ -284,6 +305,23 @@ static void call_last(void)
  * Runs first: what exit() does is done in reverse order, and call_last() must find what the
  * libraries of the network have left when they were taken down.
  */
+static void a_folder_of_the_web_is_as_it_is_typed_or_encoded(void **state)
+{
+	static const char *const urls[] = {"http://h:1/my dir/\xc3\xa4/list.txt",
+					   "http://h:1/my%20dir/%C3%a4/list.txt"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct error err = {0};
+		struct net_remote *remote = net_remote_web(urls[i], &err);
+
+		assert_non_null(remote);
+		assert_string_equal(net_remote_url(remote),
+				    "http://h:1/my%20dir/%C3%A4/");
+		net_remote_close(remote);
+	}
+}
+
 static void a_program_may_end_while_its_loader_asks_on(void **state)
 {
 	pid_t child;
@@ -316,6 +354,8 @@ int main(void)
 		IN_SCRATCH(the_deadline_ends_it),
 		IN_SCRATCH(closing_cancels),
 		cmocka_unit_test(names_are_encoded),
+		cmocka_unit_test(a_folder_of_the_web_is_as_it_is_typed_or_encoded),
+		cmocka_unit_test(what_is_stopped_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,25 @@ static void without_anything_it_is_anonymous(void **state)
 	remote_free(remote);
 }
 
+static void files_may_be_none(void **state)
+{
+	struct net_remote *remote;
+
+	(void)state;
+	setenv("AWS_CONFIG_FILE", "/dev/null", 1);
+	setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null", 1);
+	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "token", 1);
+	remote = resolve("bucket");
+	assert_null(remote->id);
+	assert_non_null(strstr(remote->credentials, "AWS_WEB_IDENTITY_TOKEN_FILE"));
+	remote_free(remote);
+	setenv("AWS_ACCESS_KEY_ID", "one", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "two", 1);
+	remote = resolve("bucket");
+	assert_string_equal(remote->id, "one");
+	remote_free(remote);
+}
+
 static void urls_follow_endpoint_and_style(void **state)
 {
 	(void)state;
@@ -169,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(without_anything_it_is_anonymous),
+		TEST(files_may_be_none),
 		TEST(urls_follow_endpoint_and_style),
 		TEST(a_profile_has_what_the_environment_lacks),
 		TEST(what_is_half_or_elsewhere_is_refused),
