@@ -47,7 +47,7 @@ define PACKAGES
 run    gcc                     gcc             compiler
 run    libc6-dev               -               headers of the C library
 run    pkg-config              pkg-config      finds the libraries
-run    libjpeg62-turbo-dev     -               decodes JPEG
+run    libjpeg-dev             -               decodes JPEG
 run    libjansson-dev          -               JSON of results
 run    liburing-dev            -               io_uring fetch engine
 run    libxxhash-dev           -               digest of a data set

@@ -147,7 +147,7 @@ static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 static int run_fetch(const struct command *self, int argc, char **argv)
 {
 	struct bench bench = {0};
-	const struct dsa_config config = {.cache = "none"};
+	const struct dsa_config config = {.cache = "none", .cache_size = "0"};
 	struct bench_fetch *stage;
 	struct error err = {0};
 	int status;
@@ -161,6 +161,15 @@ static int run_fetch(const struct command *self, int argc, char **argv)
 			  "bench fetch has no cache of its own: --cache-policy is none "
 			  "or page, not '%s'",
 			  bench.options.cache);
+		return cmd_refuse(&err);
+	}
+	if (strcmp(bench.options.cache, "none") == 0 &&
+	    (strcmp(bench.options.fetch, "pread") == 0 ||
+	     strcmp(bench.options.fetch, "uring") == 0)) {
+		error_set(&err, EINVAL,
+			  "%s reads through the page cache, whatever that holds: "
+			  "--cache-policy=page, or --fetch=%s-direct",
+			  bench.options.fetch, bench.options.fetch);
 		return cmd_refuse(&err);
 	}
 	stage = bench_fetch_open(&bench.options,

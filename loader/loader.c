@@ -23,7 +23,8 @@ struct dsa_loader {
 	pid_t pid;               /* of the process that opened it */
 	struct batch_source *delivery;
 	struct enlisted session;
-	uint64_t number; /* of the next batch */
+	uint64_t number;                   /* of the next batch */
+	uint64_t held[BATCH_SOURCE_SLOTS]; /* number + 1 of a slot's batch; 0: none */
 	uint64_t delivered_ns
 		[BATCH_SOURCE_SLOTS]; /* when a slot's batch was delivered */
 	struct error failure;
@@ -146,6 +147,7 @@ static int loader_next(struct dsa_loader *loader, struct dsa_batch *batch)
 		return result;
 	batch->number = loader->number++;
 	loader_shape(loader, batch);
+	loader->held[batch->slot] = batch->number + 1;
 	loader->delivered_ns[batch->slot] = wait.delivered_ns;
 	trace_add(loader->session.process, TRACE_blocked_ns,
 		  wait.delivered_ns - wait.asked_ns);
@@ -161,8 +163,20 @@ EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
 	return result < 0 ? result : loader_next(loader, batch);
 }
 
+/* A slot may have another batch by now, which must not go with one that is gone. */
+static int loader_check_held(struct dsa_loader *loader, const struct dsa_batch *batch)
+{
+	if (batch->slot < BATCH_SOURCE_SLOTS &&
+	    loader->held[batch->slot] == batch->number + 1)
+		return 0;
+	return error_set(
+		&loader->failure, EINVAL,
+		"a batch was released that is not held: each is released once");
+}
+
 static int loader_release(struct dsa_loader *loader, const struct dsa_batch *batch)
 {
+	loader->held[batch->slot] = 0;
 	return loader->delivery->ops->release(loader->delivery, batch,
 					      &loader->failure);
 }
@@ -171,6 +185,8 @@ EXPORT int dsa_release(struct dsa_loader *loader, const struct dsa_batch *batch)
 {
 	int result = loader_check(loader, false);
 
+	if (result == 0)
+		result = loader_check_held(loader, batch);
 	return result < 0 ? result : loader_release(loader, batch);
 }
 
@@ -213,6 +229,8 @@ EXPORT int dsa_release_device(struct dsa_loader *loader,
 	struct batch_source *delivery = loader->delivery;
 	int result = loader_check(loader, true), failed;
 
+	if (result == 0)
+		result = loader_check_held(loader, &batch->batch);
 	if (result < 0)
 		return result;
 	failed = delivery->ops->device_release(delivery, &batch->batch, stream,

@@ -25,6 +25,7 @@ struct options {
 	char fetch[32], cache[32], prep[32];
 	uint64_t cache_bytes; /* when cache_share is 0; of none and page 0 as well */
 	double cache_share;   /* of the data set; 0: cache_bytes counts */
+	bool cache_sized;     /* somebody said either, if only 0 */
 	unsigned batch, workers, prefetch, fetch_depth;
 	bool depth_auto; /* nobody said fetch_depth: where servers are asked it adapts */
 	uint64_t seed;

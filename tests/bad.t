@@ -304,6 +304,7 @@ def usage(scratch):
         (("run", "--fast", "--", "true"), "--fast"),
         (("report", "--format=xml", images), "xml"), (("report",), "which"),
         (("dataset", "make", "--count", "0", scratch.at("new")), "count"),
+        (("bench", "fetch", "--dataset", images, "--fetch", "uring"), "uring-direct"),
         (("completion", "tcsh"), "tcsh"))
     for words, pattern in wanted:
         result = scratch.run(DSA, *words)

@@ -132,6 +132,23 @@ def kept(gate):
            "a baseline that can reach no level is told before a launch", *said(result))
 
 
+def misused(gate):
+    """What would switch the gate off, print nothing or hide a verdict."""
+    for words, says in ((("--metric", "data_stall=5"), "=0.05"), (("--max-regression", "10"), "5%"),
+                        (("--update", "--json"), "--update"), (("--self-test", "--github"), "give none")):
+        result = gate.run("--baseline", gate.baseline, *words, "--", "true")
+        tap.ok(result.returncode == 2 and says in result.stderr, f"{' '.join(words)} is refused",
+               *said(result))
+    result = gate.run("--baseline", gate.baseline, "--run", gate.scratch.at("new.json"), "--metric=data_stall=150%",
+                      "--junit", "/dev/full", "--markdown", gate.scratch.at("beside.md"))
+    tap.ok(result.returncode == 3 and "/dev/full" in result.stderr and "data_stall" in result.stdout
+           and os.path.getsize(gate.scratch.at("beside.md")) > 0,
+           "a report that can't be written leaves the others, and the verdict", *said(result))
+    result = gate.run("--baseline", gate.baseline, "--junit", gate.scratch.folder("it"), "--", "true")
+    tap.ok(result.returncode == 3 and "Is a directory" in result.stderr,
+           "one that is a folder is told before", *said(result))
+
+
 def impossible(gate):
     """A busy machine has moved time from one kind of window to another."""
     shares = {"fetch_stall": [-.406 + .02 * i for i in range(8)],
@@ -161,6 +178,13 @@ def begins_anew(gate):
         tap.ok(result.returncode == 0 and "begins anew" in result.stderr and
                len(json.load(file)["sessions"]) == 1,
                "sessions of a program that read otherwise are not kept", *said(result))
+    path = written(gate, "other.json", lambda copy: copy["settings"].update(workers=7))
+    result = gate.run("--baseline", path, "--update", *FEW, "--fetch", "pread-direct", "--",
+                      *gate.train())
+    with open(path, encoding="utf-8") as file:
+        tap.ok(result.returncode == 0 and "begins anew: workers fell from 7" in result.stderr and
+               len(json.load(file)["sessions"]) == 1,
+               "nor are those of other settings", *said(result))
 
 
 def unconfirmed(gate):
@@ -344,7 +368,7 @@ def targets(gate):
 def main():
     with Scratch() as scratch:
         gate = Gate(scratch)
-        for case in (baselines, kept, impossible, begins_anew, unconfirmed, exact, requests,
+        for case in (baselines, kept, misused, impossible, begins_anew, unconfirmed, exact, requests,
                      forms, timed, not_the_same, targets):
             case(gate)
         tap.ok(os.listdir(scratch.at("tmp")) == [], "nothing is left behind",

@@ -176,8 +176,8 @@ static void argument_whole(struct argp_state *state, const char *value, uint64_t
 {
 	const struct argument *argument = argument_current(state);
 
-	if (!number_whole(value, UINT64_MAX, whole))
-		argument_error(state, "--%s is a whole number, not '%s'",
+	if (!number_whole(value, INT64_MAX, whole)) /* as results can have it */
+		argument_error(state, "--%s is a whole number below 2^63, not '%s'",
 			       argument->name, value);
 }
 

@@ -80,10 +80,9 @@ static void settings_cache_size(struct argp_state *state, void *member,
 			       "--cache is bytes such as 2G or a share such as 35%%, "
 			       "not '%s'",
 			       value);
-	else if (value[strspn(value, "0123456789")] == '\0' && bytes > 0 &&
-		 bytes < LEAST_CACHE)
-		argument_error(state, "--cache: %s bytes? Say %s%% or %sM", value,
-			       value, value);
+	else if (value[strspn(value, "0123456789.")] == '\0' && bytes < LEAST_CACHE &&
+		 strcmp(value, "0") != 0)
+		argument_error(state, "--cache: %s bytes? Say 35%% or 35M", value);
 }
 
 static void settings_prefetch_bytes(struct argp_state *state, void *member,

@@ -11,19 +11,36 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PAIRS_UNASKED = INT_MAX, BASELINE_PAIRS = 12 };
 
-/* "5%" and "0.05"; off. */
+/* "30%", "300%". */
+static bool read_percent(const char *text, double *share)
+{
+	char number[32];
+	size_t length = strlen(text);
+
+	if (length < 2 || length > sizeof(number) || text[length - 1] != '%')
+		return false;
+	memcpy(number, text, length - 1);
+	number[length - 1] = '\0';
+	if (!number_real(number, share))
+		return false;
+	*share /= 100;
+	return *share >= 0;
+}
+
+/* "5%" and "0.05"; off. "5" is a slip for "5%". */
 static bool read_limit(const char *text, double *limit)
 {
 	if (strcmp(text, "off") == 0)
 		*limit = INFINITY;
-	else if (!number_percent(text, limit) && !number_real(text, limit))
-		return false;
-	return *limit >= 0;
+	else if (!read_percent(text, limit))
+		return number_real(text, limit) && *limit >= 0 && *limit < 1;
+	return true;
 }
 
 static void gate_set_metric(struct argp_state *state, void *member, const char *arg)
@@ -34,22 +51,22 @@ static void gate_set_metric(struct argp_state *state, void *member, const char *
 	double limit;
 	int metric;
 
-	if (equals == NULL || (size_t)(equals - arg) >= sizeof(name) ||
-	    !read_limit(equals + 1, &limit)) {
+	snprintf(name, sizeof(name), "%.*s", equals != NULL ? (int)(equals - arg) : 0,
+		 arg);
+	metric = gate_metric_find(name);
+	if (equals != NULL && metric < 0) {
+		argument_error(state, "no metric is called '%s'; see dsa-gate(1)",
+			       name);
+		return;
+	}
+	if (equals == NULL || !read_limit(equals + 1, &limit)) {
 		argument_error(state,
-			       "--metric is NAME=LIMIT, as samples_per_s=5%%, or "
-			       "NAME=off, not '%s'",
+			       "--metric is NAME=LIMIT, as samples_per_s=5%% or "
+			       "=0.05, or NAME=off, not '%s'",
 			       arg);
 		return;
 	}
-	memcpy(name, arg, (size_t)(equals - arg));
-	name[equals - arg] = '\0';
-	metric = gate_metric_find(name);
-	if (metric < 0)
-		argument_error(state, "no metric is called '%s'; see dsa-gate(1)",
-			       name);
-	else
-		limits[metric] = limit;
+	limits[metric] = limit;
 }
 
 static void gate_set_regression(struct argp_state *state, void *limit, const char *arg)
@@ -80,28 +97,13 @@ static void gate_set_against(struct argp_state *state, void *member, const char 
 		argument_error(state, "--against='%s': %s", arg, err.message);
 }
 
-/* "30%", "300%". */
-static bool read_slowdown(const char *text, double *slowdown)
-{
-	char number[32];
-	size_t length = strlen(text);
-
-	if (length < 2 || length > sizeof(number) || text[length - 1] != '%')
-		return false;
-	memcpy(number, text, length - 1);
-	number[length - 1] = '\0';
-	if (!number_real(number, slowdown))
-		return false;
-	*slowdown /= 100;
-	return *slowdown > 0 && *slowdown <= 100;
-}
-
 static void gate_set_self_test(struct argp_state *state, void *options, const char *arg)
 {
 	struct gate_options *ask = options;
 
 	ask->self_test = true;
-	if (arg != NULL && !read_slowdown(arg, &ask->slowdown))
+	if (arg != NULL && !(read_percent(arg, &ask->slowdown) && ask->slowdown > 0 &&
+			     ask->slowdown <= 100))
 		argument_error(state,
 			       "--self-test is a slowdown such as 30%%, not '%s'", arg);
 }
@@ -162,6 +164,12 @@ static void gate_options_check_only(struct argp_state *state, void *options)
 		argument_error(state,
 			       "--json, --github, --markdown=- and --junit=- all "
 			       "want standard output: give one of them");
+	if ((ask->update || ask->self_test) &&
+	    (ask->json || ask->github || gate_options_is_standard(ask->markdown) ||
+	     gate_options_is_standard(ask->junit)))
+		argument_error(state,
+			       "--json, --github, --markdown=- and --junit=- print a "
+			       "verdict: --update and --self-test give none");
 }
 
 #define TO(kind, member) ARGUMENT(gate_options, kind, member)

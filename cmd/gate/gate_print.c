@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool gate_options_is_standard(const char *path)
@@ -24,6 +25,7 @@ bool gate_options_is_standard(const char *path)
 static int writable_beside(const char *path, struct error *err)
 {
 	char folder[PATH_MAX];
+	struct stat status;
 	char *slash;
 
 	if (path == NULL || gate_options_is_standard(path))
@@ -35,6 +37,8 @@ static int writable_beside(const char *path, struct error *err)
 		strcpy(folder, ".");
 	else
 		slash[slash == folder] = '\0';
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return error_sys(err, EISDIR, "cannot write %s", path);
 	if (access(folder, W_OK | X_OK) < 0)
 		return error_sys(err, errno, "cannot write %s", path);
 	return 0;
@@ -58,6 +62,7 @@ int gate_options_writable(const struct gate_options *ask, struct error *err)
 	return result;
 }
 
+/* All that can be written. -errno and *err: of the first that can't. */
 static int write_files(const struct gate_options *ask, const struct gate_report *report,
 		       struct error *err)
 {
@@ -73,10 +78,17 @@ static int write_files(const struct gate_options *ask, const struct gate_report 
 
 	snprintf(json, sizeof(json), "%s/gate.json",
 		 ask->output != NULL ? ask->output : "");
-	for (size_t i = 0; result == 0 && i < sizeof(files) / sizeof(files[0]); i++)
-		if (files[i].path != NULL)
-			result = gate_form_save(files[i].form, report, files[i].path,
-						files[i].append, err);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct error own = {0};
+
+		if (files[i].path == NULL ||
+		    gate_form_save(files[i].form, report, files[i].path,
+				   files[i].append, &own) == 0)
+			continue;
+		if (result == 0)
+			*err = own;
+		result = -err->code;
+	}
 	return result;
 }
 
@@ -148,7 +160,7 @@ static int gate_print_status_of(const struct gate_options *ask,
 int gate_print(const struct gate_options *ask, const struct gate_verdict *verdict,
 	       double seconds)
 {
-	struct error err = {0};
+	struct error err = {0}, unprinted = {0};
 	char when[CLOCK_UTC];
 	const struct gate_report report = {
 		.verdict = verdict,
@@ -158,11 +170,12 @@ int gate_print(const struct gate_options *ask, const struct gate_verdict *verdic
 		.seconds = seconds,
 		.when = when,
 	};
-	int result;
+	int written, printed;
 
 	clock_utc(when);
-	result = write_files(ask, &report, &err);
-	if (result == 0)
-		result = gate_print_forms(ask, &report, &err);
-	return result < 0 ? cmd_fail(&err) : gate_print_status_of(ask, verdict);
+	written = write_files(ask, &report, &err);
+	printed = gate_print_forms(ask, &report, &unprinted);
+	if (printed < 0)
+		return cmd_fail(&unprinted);
+	return written < 0 ? cmd_fail(&err) : gate_print_status_of(ask, verdict);
 }

@@ -3,6 +3,7 @@
 #include "cmd/gate/gate_options.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "models/compare/differences.h"
 #include "models/gate/gate_fit.h"
 #include "models/gate/gate_shares.h"
 #include "reports/gate/baseline.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -222,16 +224,37 @@ static bool reads_alike(const struct profile_counted *old,
 	       old->hits == now->hits;
 }
 
-/* True when data, machine and reads are the same: then old sessions stay valid. */
-static bool gate_run_fits(const struct gate_side *old, const struct gate_side *side)
+/* The first setting that differs; "": none. */
+static void gate_run_setting(const struct gate_side *old, const struct gate_side *side,
+			     char text[DIFFERENCE_TEXT])
+{
+	struct differences all;
+
+	text[0] = '\0';
+	differences_find(&old->about, &side->about, &all);
+	for (unsigned i = 0; i < all.count && text[0] == '\0'; i++)
+		if (all.list[i].rank == DIFFERENCE_SET)
+			strcpy(text, all.list[i].text);
+}
+
+/* True when data, machine, settings and reads are the same: then old sessions stay valid.
+ * Else *why says what is not. */
+static bool gate_run_fits(const struct gate_side *old, const struct gate_side *side,
+			  char why[DIFFERENCE_TEXT])
 {
 	struct gate_fit fit;
 	bool same = gate_fit_check(&old->about, &side->about, false, &fit) == 0 &&
-		    !fit.other_data && !fit.other_machine &&
-		    reads_alike(&old->about.counted, &side->about.counted);
+		    !fit.other_data && !fit.other_machine;
 
 	gate_fit_free(&fit);
-	return same;
+	strcpy(why, "it was of another machine or other data");
+	if (!same)
+		return false;
+	gate_run_setting(old, side, why);
+	if (why[0] != '\0')
+		return false;
+	strcpy(why, "it was read otherwise");
+	return reads_alike(&old->about.counted, &side->about.counted);
 }
 
 /* Appends the sessions of a side; counts and environment become those of that side. */
@@ -254,6 +277,7 @@ static int gate_run_update(struct gate_options *ask, struct gate_side *old,
 			   struct gate_side *side, struct error *err)
 {
 	int had = take_old(ask, old, err), result = had;
+	char why[DIFFERENCE_TEXT];
 	bool anew;
 
 	if (result >= 0)
@@ -262,15 +286,12 @@ static int gate_run_update(struct gate_options *ask, struct gate_side *old,
 		result = gate_shares_check(side, err);
 	if (result < 0)
 		return result;
-	anew = had == 0 || !gate_run_fits(old, side);
+	anew = had == 0 || !gate_run_fits(old, side, why);
 	if (!anew && gate_run_append(old, side) < 0)
 		return error_sys(err, ENOMEM, "adding to the baseline");
 	result = baseline_save(anew ? side : old, ask->baseline, err);
 	if (result == 0 && anew && had > 0 && !ask->quiet)
-		fprintf(stderr,
-			"dsa: %s was of another machine or other data, or was read "
-			"otherwise: it begins anew\n",
-			ask->baseline);
+		fprintf(stderr, "dsa: %s begins anew: %s\n", ask->baseline, why);
 	if (result == 0)
 		gate_run_print_updated(ask, anew ? side : old);
 	return result;

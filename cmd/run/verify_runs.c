@@ -353,8 +353,9 @@ static int verify_runs_conclude(const struct trying *trying, int result,
 
 	if (result == -EINTR)
 		return error_set(err, EINTR,
-				 "interrupted: %zu of %zu are measured and kept; "
-				 "--resume measures the others",
+				 "interrupted: %zu of %zu are measured and kept; dsa "
+				 "whatif --resume, with the same changes, measures the "
+				 "others",
 				 trying->done - trying->missing, trying->count);
 	if (result < 0 && left < trying->count)
 		return error_within(err, result, "%zu not measured", left);

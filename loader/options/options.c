@@ -29,6 +29,7 @@ static bool options_copy(char *to, size_t room, const char *text)
 static int set_cache_size(struct options *options, const char *value)
 {
 	options->cache_bytes = 0;
+	options->cache_sized = true;
 	if (number_percent(value, &options->cache_share))
 		return 0;
 	options->cache_share = 0;
@@ -421,12 +422,20 @@ static void options_copy_numbers(struct options *options,
 }
 
 /* "none" turns a cache on disk off, too. */
-static int options_check_disk(struct options *options, struct error *err)
+static int options_check_cache(struct options *options, struct error *err)
 {
+	bool own = strcmp(options->cache, "none") != 0 &&
+		   strcmp(options->cache, "page") != 0;
+
 	if (strcmp(options->cache, "none") == 0)
 		options->cache_dir[0] = '\0';
 	if (options->cache_dir[0] == '\0')
-		return 0;
+		return options->cache_sized || !own
+			       ? 0
+			       : error_set(err, EINVAL,
+					   "cache=%s: how much may it hold? Set "
+					   "cache_size (--cache)",
+					   options->cache);
 	if (strcmp(options->cache, "page") == 0)
 		return error_set(err, EINVAL,
 				 "cache=page is the kernel's cache: with cache_dir, "
@@ -496,6 +505,6 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	if (!options->typed && strcmp(options->prep, "tokens") == 0)
 		options->image.type = PREP_I64;
 	options_image_convert(options);
-	result = options_check_disk(options, err);
+	result = options_check_cache(options, err);
 	return result < 0 ? result : options_check(options, err);
 }

@@ -228,19 +228,30 @@ void publish_delivered(struct pipeline *p, struct batch *batch)
 	p->measuring.repeats += batch->count - batch->holes;
 }
 
-/* Fails after as many places as an epoch has without a good sample; where each sample keeps
- * its place, one may come first in an epoch and last in the next. */
+/* The program gets only whole batches of it. */
+static bool publish_drops_rest(const struct pipeline *p)
+{
+	return p->parts.options->drop_last && !pipeline_final(p);
+}
+
+/* Fails after as many places as an epoch has without a batch; where each sample keeps its
+ * place, one may come first in an epoch and last in the next. */
 static bool publish_gives_up(struct pipeline *p, const struct batch *batch)
 {
+	uint32_t good = batch->count - batch->holes;
 	uint64_t most = p->epoch_samples;
 
 	if (p->parts.plan->ops->readers != NULL)
 		most *= 2;
-	p->bad_in_a_row =
-		batch->holes == batch->count ? p->bad_in_a_row + batch->count : 0;
+	p->bad_in_a_row = good < (publish_drops_rest(p) ? p->batch : 1)
+				  ? p->bad_in_a_row + batch->count
+				  : 0;
 	if (p->bad_in_a_row <= most)
 		return false;
-	stream_fail(p, EBADMSG, "no sample of a whole epoch could be read and decoded");
+	stream_fail(p, EBADMSG,
+		    good > 0 ? "no whole batch of an epoch could be read and decoded: "
+			       "make batches smaller, or leave drop_last out"
+			     : "no sample of a whole epoch could be read and decoded");
 	return true;
 }
 
@@ -252,8 +263,7 @@ static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 
 	if (p->turn.ops->thrown)
 		return false;
-	return pipeline_final(p) ||
-	       (p->parts.options->drop_last ? good == p->batch : good > 0);
+	return pipeline_final(p) || good >= (publish_drops_rest(p) ? p->batch : 1);
 }
 
 /* Counts and names it once, however often it is tried. */

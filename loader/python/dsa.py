@@ -1025,6 +1025,7 @@ class Loader:
         self.ended = False
         self._skipped = 0  # of them the user knows
         self._resumed = start_epoch != 0 or start_step != 0
+        self._drops_rest = bool(drop_last)
         self._core = None
         self._ahead = []
         self._classes = None
@@ -1120,8 +1121,9 @@ class Loader:
         not only those which a program that was resumed had left."""
         stats = self._core.stats()
         if stats.skipped > 0 and stats.batches == 0 and not self._resumed:
-            raise Error("no sample could be read or decoded: on_error='fail' names the "
-                        "first", errno.EBADMSG)
+            none = "whole batch" if self._drops_rest else "sample"
+            raise Error(f"no {none} could be read or decoded: on_error='fail' names the first "
+                        "sample that can't be", errno.EBADMSG)
         news, self._skipped = stats.skipped - self._skipped, stats.skipped
         if news > 0:
             frame, level = sys._getframe(), 1

@@ -27,6 +27,7 @@ struct judge {
 	double p[GATE_METRICS];                /* adjusted; NAN: it does not decide */
 	double better[GATE_METRICS];           /* the same of the other direction */
 	unsigned deciding;
+	struct error few; /* why so few repetitions decide nothing; code 0: they may */
 };
 
 static struct gate_finding *add_finding(struct judge *judge, int which)
@@ -269,6 +270,12 @@ static void decide_timed(const struct judge *judge, int metric,
 	gate_words_timed(finding);
 }
 
+static void gate_write_few(struct gate_finding *finding, const char *why)
+{
+	finding->status = GATE_MISSING;
+	gate_words_write(finding, "%s", why);
+}
+
 static int judge_timed(struct judge *judge, int metric)
 {
 	const struct gate_timed *timed = &judge->timed[metric];
@@ -289,10 +296,12 @@ static int judge_timed(struct judge *judge, int metric)
 	finding->p = timed->p;
 	if (!was || !is)
 		gate_write_missing(finding, was, is);
-	else if (why == NULL)
+	else if (why != NULL)
+		finding->status = GATE_INFORMS;
+	else if (judge->few.code == 0)
 		decide_timed(judge, metric, finding);
 	else
-		finding->status = GATE_INFORMS;
+		gate_write_few(finding, judge->few.message);
 	if (why == few_sessions && finding->status == GATE_INFORMS)
 		gate_words_write(finding, "info only: %s (has %zu)", why,
 				 timed->sessions);
@@ -301,17 +310,17 @@ static int judge_timed(struct judge *judge, int metric)
 	return 0;
 }
 
-static int judge_all_timed(struct judge *judge, struct error *err)
+/* With too few repetitions counts decide all the same. */
+static int judge_all_timed(struct judge *judge)
 {
-	struct gate_verdict *verdict = judge->verdict;
+	const struct gate_verdict *verdict = judge->verdict;
 	int result = compare_timed(judge);
 
-	if (result < 0)
-		return result;
-	result = gate_config_reaches(judge->config, verdict->base_repetitions,
-				     verdict->most > 0 ? verdict->most
-						       : verdict->repetitions,
-				     judge->deciding, err);
+	if (result == 0)
+		gate_config_reaches(judge->config, verdict->base_repetitions,
+				    verdict->most > 0 ? verdict->most
+						      : verdict->repetitions,
+				    judge->deciding, &judge->few);
 	for (int i = 0; result == 0 && i < GATE_METRICS; i++)
 		if (is_timed(i) && gate_config_compares(judge->config, i))
 			result = judge_timed(judge, i);
@@ -374,7 +383,7 @@ static int note_busy(struct judge *judge)
 	return profile_busy_text(&busy, &judge->verdict->busy);
 }
 
-static int judge_sides(struct judge *judge, struct error *err)
+static int judge_sides(struct judge *judge)
 {
 	int result = check_fit(judge);
 
@@ -383,7 +392,7 @@ static int judge_sides(struct judge *judge, struct error *err)
 	if (result == 0)
 		result = judge_all_exact(judge);
 	if (result == 0)
-		result = judge_all_timed(judge, err);
+		result = judge_all_timed(judge);
 	if (result < 0)
 		return result;
 	judge->verdict->outcome = outcome_of(judge);
@@ -413,7 +422,7 @@ int gate_judge(const struct gate_config *config, const struct gate_side *base,
 	};
 	result = gate_config_check(config, err);
 	if (result == 0)
-		result = judge_sides(&judge, err);
+		result = judge_sides(&judge);
 	if (result == -ENOMEM)
 		error_sys(err, ENOMEM, "judging two sides");
 	return result;

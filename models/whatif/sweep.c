@@ -40,8 +40,9 @@ static bool read_cache(const char *text, struct sweep_value *value)
 		return false;
 	value->number = (double)bytes;
 	value->bytes = true;
-	/* "35" is a slip for 35% */
-	return bytes == 0 || bytes >= 1024 || text[strspn(text, DIGITS)] != '\0';
+	/* "35" and "0.35" are slips for 35% */
+	return bytes >= 1024 || text[strspn(text, DIGITS ".")] != '\0' ||
+	       strcmp(text, "0") == 0;
 }
 
 static bool read_policy(const char *text, struct sweep_value *value)

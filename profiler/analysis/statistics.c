@@ -73,7 +73,8 @@ struct interval statistics_mean(const double *values, size_t n)
 	double mean = 0, squares = 0;
 
 	for (size_t i = 0; i < n; i++)
-		mean += values[i] / (double)n;
+		mean += values[i];
+	mean /= (double)n; /* once: the mean of ones is 1 */
 	if (n < 2)
 		return (struct interval){n == 0 ? NAN : mean, NAN, NAN};
 	for (size_t i = 0; i < n; i++)

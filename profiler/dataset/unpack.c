@@ -302,13 +302,15 @@ static DIR *unpack_open_from(const char *from)
 static int unpack_check_folder(const struct unpack_config *config, struct error *err)
 {
 	DIR *from = unpack_open_from(config->from), *to = opendir(config->to);
-	const struct dirent *entry = NULL;
+	const struct dirent *entry;
 	char shown[NAME_SHOWN];
 	int result = 0;
 
-	if (from == NULL || to == NULL)
+	if (from == NULL || to == NULL) {
 		result = error_sys(err, errno, "cannot read %s",
 				   from == NULL ? config->from : config->to);
+		goto out;
+	}
 	while (result == 0 && (entry = readdir(to)) != NULL)
 		if (!unpack_made(from, entry->d_name))
 			result = error_set(
@@ -317,6 +319,7 @@ static int unpack_check_folder(const struct unpack_config *config, struct error 
 				"unpacked: name a new folder",
 				config->to,
 				name_escape(entry->d_name, shown, sizeof(shown)));
+out:
 	if (from != NULL)
 		closedir(from);
 	if (to != NULL)

@@ -68,7 +68,7 @@ static void sample_checks_report(struct doctor_line *line, const struct source *
 
 void check_samples(struct doctor_line *line, const struct check_subject *subject)
 {
-	const struct source_config config = {.index_dir = ""};
+	const struct source_config config = {.index_dir = "", .length = 1};
 	enum sample_kind kind;
 	struct error err = {0};
 	struct source *source;

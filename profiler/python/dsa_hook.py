@@ -42,6 +42,13 @@ MAP = 0  # _DatasetKind.Map
 now = time.monotonic_ns
 
 
+def is_like(one, other):
+    """True of a data set, and of one that the program made anew: torch's own classes, which
+    have others in them, may have anything."""
+    return (type(one) is type(other) and
+            type(one).__module__.partition(".")[0] != "torch" and key_of(one) == key_of(other))
+
+
 # ---- the driver ----
 
 class Hook:
@@ -53,6 +60,7 @@ class Hook:
         self.torch = None  # when it is imported
         self.loader = None  # that drives: a weak reference, one for each loader
         self.loads = None  # its data set and batch
+        self.over = False  # its last epoch, to which the next one is to come
         self.loading = None
         self.off = False
         self.inside = False  # of the driver's own request
@@ -85,12 +93,15 @@ class Hook:
             self.inside = False
 
     def succeeds(self, it):
-        """True where the program made its loader anew, as some do for each epoch."""
+        """True where the program made its loader anew, as some do for each epoch, and once one
+        is over its data set, too."""
         if self.loading is None or self.loader() is not None:
             return False
-        if self.loads[0] is not it._dsa_loads[0] or self.loads[1:] != it._dsa_loads[1:]:
+        mine, its = self.loads, it._dsa_loads
+        if mine[1:] != its[1:] or not (mine[0] is its[0] or
+                                       self.over and is_like(mine[0], its[0])):
             return False
-        self.loader = it._dsa_loader
+        self.loader, self.loads, self.over = it._dsa_loader, its, False
         return True
 
     def next_of_other(self, it):
@@ -231,7 +242,8 @@ class Hook:
                 batch, count = loading.next()
             except BaseException as error:
                 library.outside(now())
-                if isinstance(error, StopIteration) and self.ends_workers(it):
+                self.over = isinstance(error, StopIteration)
+                if self.over and self.ends_workers(it):
                     self.library.epoch_end(now() - began)
                 raise
         library.delivered(count, now() - began)

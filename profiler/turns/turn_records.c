@@ -201,10 +201,12 @@ static void turn_records_add_step(struct turn_records *records,
 	double wall_s = turn_records_s(step->request_ns, step->end_ns);
 	double blocked_s = (double)step->blocked_ns * 1e-9;
 	double compute_s = fmax(0, wall_s - blocked_s);
+	bool left_out = window_leaves_out(records->window, step);
 
 	for (uint32_t i = 0; i < step->steps && records->steps < room; i++) {
 		records->compute_s[records->steps++] = compute_s / step->steps;
-		records->blocked_s += blocked_s / step->steps;
+		records->wall_s += left_out ? 0 : wall_s / step->steps;
+		records->blocked_s += left_out ? 0 : blocked_s / step->steps;
 	}
 }
 
@@ -303,7 +305,6 @@ struct turn_window turn_records_window(const struct turn_records *records,
 {
 	const struct window *window = records->window;
 	const struct trace_loader *loader = &window->trace->loader;
-	double steps = (double)(records->steps - records->settle);
 
 	return (struct turn_window){
 		.replay = {.batches = records->batches,
@@ -316,7 +317,7 @@ struct turn_window turn_records_window(const struct turn_records *records,
 			   .handover_s = isnan(handover_s) ? 0 : handover_s,
 			   .pickup_s = pickup_s},
 		.settle = records->settle,
-		.wall_s = window->seconds * steps / window->steps,
+		.wall_s = records->wall_s,
 		.blocked_s = records->blocked_s,
 	};
 }

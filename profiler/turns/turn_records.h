@@ -17,7 +17,7 @@ struct turn_records {
 	size_t batch_count;
 	double *compute_s; /* of each step; before `settle` as the first after it */
 	size_t steps, settle;
-	double blocked_s; /* of the steps from `settle` on */
+	double wall_s, blocked_s; /* of the steps from `settle` on, but for pauses */
 };
 
 /*

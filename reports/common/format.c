@@ -259,6 +259,7 @@ char *format_string(format_words *words, const struct profile *profile)
 void format_setup(FILE *out, const struct profile *profile)
 {
 	const char *cache = profile_word(profile_caches, &profile->cache);
+	char size[FORMAT_SIZE];
 
 	if (profile_loader(profile) == LOADER_WATCH) {
 		fputs("dsa.watch()", out);
@@ -273,8 +274,11 @@ void format_setup(FILE *out, const struct profile *profile)
 		fputs(" · ", out);
 	escape_plain(out, profile->cache.id == CACHE_NONE ? "no" : cache);
 	fputs(" cache", out);
-	if (isfinite(profile->cache_share))
-		fprintf(out, " %.3g%%", 100 * profile->cache_share);
+	if (profile->cache_share > 1 && profile->cache_capacity_bytes != UNKNOWN)
+		fprintf(out, " %s",
+			format_bytes(size, (double)profile->cache_capacity_bytes));
+	else if (isfinite(profile->cache_share))
+		fprintf(out, " %.3g%%", 100 * fmin(1, profile->cache_share));
 }
 
 void format_busy(FILE *out, const struct profile *profile)

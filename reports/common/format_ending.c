@@ -79,7 +79,8 @@ static void format_ending_plainly(FILE *out, const struct profile *profile)
 		fprintf(out, "the %s requests that it might make are used up",
 			format_count(count, profile->requests.most));
 	else if (status == STATUS_BUDGET && isfinite(profile->budget_s))
-		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
+		fprintf(out, "the budget of %s was spent",
+			format_seconds(count, profile->budget_s));
 	else if (status >= 0 && words[status] != NULL)
 		fputs(words[status], out);
 	else
@@ -176,14 +177,16 @@ void format_crash(FILE *out, const struct profile *profile)
 
 void format_took(FILE *out, const struct profile *profile)
 {
+	char wall[FORMAT_SIZE], budget[FORMAT_SIZE];
 	double budget_s = profile->budget_s;
 
 	if (profile->status.id == STATUS_BUDGET &&
 	    profile->wall_s > budget_s + fmax(LEAST_S, ON_TOP * budget_s))
 		fprintf(out,
-			"%.3g s: %.3g s of measuring, the rest for the program to "
+			"%s: %s of measuring, the rest for the program to "
 			"begin and to leave",
-			profile->wall_s, budget_s);
+			format_seconds(wall, profile->wall_s),
+			format_seconds(budget, budget_s));
 }
 
 void format_outside(FILE *out, const struct profile *profile)

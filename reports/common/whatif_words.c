@@ -84,7 +84,8 @@ static void whatif_words_add_storage(struct words *words,
 		whatif_words_add(words, "a bucket of %s",
 				 format_seconds(number, change->bucket_latency_s));
 	if (isfinite(change->bucket_per_s))
-		whatif_words_add(words, "%.4g requests/s", change->bucket_per_s);
+		whatif_words_add(words, "%s requests/s",
+				 format_rate(number, change->bucket_per_s));
 	if (change->block_fetch > 0)
 		whatif_words_add(words, "blocks of %u", change->block_fetch);
 	if (change->block_threshold > 0)

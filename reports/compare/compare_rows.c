@@ -5,6 +5,7 @@
 #include "reports/json/field.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,8 @@ static void compare_rows_value_of(struct compare_value *value,
 		break;
 	case FIELD_NUMBER:
 		value->number = compare_rows_plain(*(const double *)at);
+		if (compare_rows_ends(field->path, "cache_share")) /* it holds all */
+			value->number.value = fmin(1, value->number.value);
 		break;
 	case FIELD_SHARE:
 	case FIELD_ESTIMATE:

@@ -91,7 +91,7 @@ static void html_setting_configuration(const struct html *html)
 	html_setting_count(out, "Reads in flight", profile->fetch_depth);
 	html_setting_count(out, "Batches ahead", profile->prefetch);
 	html_pair(out, "Features of records", profile->features);
-	html_pair(out, "Shuffle", shuffle);
+	html_pair(out, "Shuffle", shuffle != NULL && *shuffle != '\0' ? shuffle : NULL);
 	html_pair(out, "Fetch engine", profile_word(profile_engines, &profile->engine));
 	html_pair(out, "Chosen because", profile->engine_reason);
 	html_pair(out, "Cache", profile_word(profile_caches, &profile->cache));

@@ -40,11 +40,11 @@ static void html_verdict_facts(const struct html *html)
 	fputs("<dl class=\"facts\">\n", html->out);
 	html_verdict_fact(html->out, "Today",
 			  format_rate(number, rates[TRACE_REAL].value), "samples/s");
-	if (isfinite(rates[TRACE_SYNTHETIC].value))
+	if (gain > 1)
 		html_verdict_fact(html->out, "Without any wait",
 				  format_rate(number, rates[TRACE_SYNTHETIC].value),
 				  "samples/s");
-	if (isfinite(gain)) {
+	if (gain > 1 && profile_has_answer(html->profile)) {
 		snprintf(number, sizeof(number), "%.2f×", gain);
 		html_verdict_fact(html->out, "Best case", number, "faster");
 	}
@@ -293,7 +293,9 @@ static void html_verdict_rates(const struct html *html)
 void html_limit(const struct html *html)
 {
 	const struct profile *profile = html->profile;
-	const char *limit = profile_word(profile_limits, &profile->limit);
+	const char *limit = format_proof_judge(profile) == FORMAT_SPLIT_UNKNOWN
+				    ? NULL
+				    : profile_word(profile_limits, &profile->limit);
 
 	if (limit == NULL && !(html_verdict_highest(profile->rates) > 0))
 		return;

@@ -224,6 +224,9 @@ static void html_whatif_advice(const struct html *html)
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		if (profile->predictions[i].rank == UNKNOWN)
 			continue;
+		if (ranked == 0 && format_proof_judge(profile) == FORMAT_SPLIT_UNKNOWN)
+			fputs("<p>If the first of the two measurements is right:</p>\n",
+			      html->out);
 		if (ranked++ == 0)
 			fputs("<ol class=\"advice\">\n", html->out);
 		html_whatif_advised(html, &profile->predictions[i]);

@@ -107,9 +107,9 @@ static double plot_highest(const struct plot *plot, bool of_x)
 	return high;
 }
 
-void plot_scale_y(struct plot *plot)
+void plot_scale_y(struct plot *plot, const char *unit)
 {
-	plot_scale(&plot->y, 0, plot_highest(plot, false), "");
+	plot_scale(&plot->y, 0, plot_highest(plot, false), unit);
 }
 
 void plot_scale_x(struct plot *plot)

@@ -125,8 +125,8 @@ int plot_left(const struct plot *plot);
 /* Sets an axis around low .. high, with round ticks that end in `unit`. */
 void plot_scale(struct plot_axis *axis, double low, double high, const char *unit);
 
-/* Sets the y axis from 0 to what the points need, with round ticks. */
-void plot_scale_y(struct plot *plot);
+/* Sets the y axis from 0 to what the points need, with round ticks that end in `unit`. */
+void plot_scale_y(struct plot *plot, const char *unit);
 
 /* Sets the x axis from 0 to what the points need, with round ticks. */
 void plot_scale_x(struct plot *plot);

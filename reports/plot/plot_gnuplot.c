@@ -37,6 +37,15 @@ static int plot_gnuplot_marker(const struct plot_series *series)
 	return series->hollow ? filled - 1 : filled;
 }
 
+/* gnuplot takes labels of ticks for formats. */
+static void write_tick(FILE *script, const struct plot_tick *tick)
+{
+	putc('"', script);
+	for (const char *c = tick->label; *c != '\0'; c++)
+		fprintf(script, *c == '%' ? "%%%%" : "%c", *c);
+	fprintf(script, "\" %.9g", tick->at);
+}
+
 static void write_ticks(FILE *script, const char *name, const struct plot_axis *axis)
 {
 	fprintf(script, "set %srange [%.9g:%.9g]\n", name, axis->low, axis->high);
@@ -45,9 +54,10 @@ static void write_ticks(FILE *script, const char *name, const struct plot_axis *
 		return;
 	}
 	fprintf(script, "set %stics (", name);
-	for (size_t i = 0; i < axis->count; i++)
-		fprintf(script, "%s\"%s\" %.9g", i == 0 ? "" : ", ",
-			axis->ticks[i].label, axis->ticks[i].at);
+	for (size_t i = 0; i < axis->count; i++) {
+		fputs(i == 0 ? "" : ", ", script);
+		write_tick(script, &axis->ticks[i]);
+	}
 	fputs(")\n", script);
 }
 
@@ -129,7 +139,8 @@ static void write_frame(const struct plot *plot, FILE *script)
 
 	fprintf(script,
 		"set encoding utf8\n"
-		"set terminal svg size %d,%d dynamic font \"inherit,12\" linewidth 1\n"
+		"set terminal svg size %d,%d dynamic noenhanced font \"inherit,12\" "
+		"linewidth 1\n"
 		"unset key\nset border 1 linecolor rgb \"#0102%02x\"\n"
 		"set tics nomirror scale 0.5,0 textcolor rgb \"#0102%02x\"\n"
 		"set ytics scale 0\n"

@@ -66,7 +66,7 @@ static int plot_make_end_curve(const struct profile *profile, struct plot *plot)
 	if (plot_point(level, plot->x.low, rate, rate, rate) < 0 ||
 	    plot_point(level, plot->x.high, rate, rate, rate) < 0)
 		return -ENOMEM;
-	plot_scale_y(plot);
+	plot_scale_y(plot, "");
 	return 0;
 }
 
@@ -142,7 +142,7 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 		     plot_make_add_windows(profile, plot, i, false) < 0))
 			return -ENOMEM;
 	plot_scale_x(plot);
-	plot_scale_y(plot);
+	plot_scale_y(plot, "");
 	return 0;
 }
 
@@ -184,7 +184,7 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 			return -ENOMEM;
 	}
 	tick_epochs(&plot->x, profile);
-	plot_scale_y(plot);
+	plot_scale_y(plot, "%");
 	return 0;
 }
 
@@ -214,7 +214,7 @@ static int plot_make_add_histogram(struct plot *plot,
 	for (size_t i = begin; i <= end && begin < end; i += every)
 		plot_tick(&plot->x, (double)i,
 			  format(label, ldexp(histogram->low, (int)i)));
-	plot_scale_y(plot);
+	plot_scale_y(plot, "%");
 	return 0;
 }
 

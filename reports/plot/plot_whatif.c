@@ -232,16 +232,17 @@ int plot_cores(const struct profile *profile, const struct whatif_curves *curves
 	plot_scale_x(plot);
 	if (add_measured(plot, profile, &along) < 0)
 		return -ENOMEM;
-	plot_scale_y(plot);
+	plot_scale_y(plot, "");
 	return 0;
 }
 
 int plot_shares(const struct profile *profile, const struct whatif_curves *curves,
 		struct plot *plot)
 {
-	const struct along along = {
-		at_share, &curves->policy,
-		profile->cache.id == CACHE_NONE ? 0 : 100 * profile->cache_share};
+	const struct along along = {at_share, &curves->policy,
+				    profile->cache.id == CACHE_NONE
+					    ? 0
+					    : 100 * fmin(1, profile->cache_share)};
 
 	plot->id = "shares";
 	plot->title = "Speed over the size of the cache";
@@ -255,7 +256,7 @@ int plot_shares(const struct profile *profile, const struct whatif_curves *curve
 	if (add_predicted(plot, &curves->cache, &along) < 0 ||
 	    add_measured(plot, profile, &along) < 0)
 		return -ENOMEM;
-	plot_scale_y(plot);
+	plot_scale_y(plot, "");
 	return 0;
 }
 

@@ -32,6 +32,7 @@ void table_begin(struct table *table, struct box *box, const char *heads)
 		heads += strcspn(heads, "|");
 		heads += *heads == '|';
 	}
+	box->failed |= *heads != '\0'; /* rows would have other cells */
 }
 
 void table_cell(struct table *table, const char *text)

@@ -16,7 +16,7 @@
 struct box;
 struct interval;
 
-enum { TABLE_COLUMNS = 16 };
+enum { TABLE_COLUMNS = 20 };
 
 struct table {
 	struct box *box;

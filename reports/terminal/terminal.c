@@ -63,7 +63,7 @@ static char *terminal_rates(struct box *box, const struct profile *profile)
 	format_rate(possible, known[TRACE_SYNTHETIC].value);
 	if (!isfinite(known[TRACE_REAL].value))
 		length = asprintf(&text, "%s", "");
-	else if (!isfinite(known[TRACE_SYNTHETIC].value))
+	else if (!(known[TRACE_SYNTHETIC].value > known[TRACE_REAL].value))
 		length = asprintf(&text, "%s samples/s", real);
 	else
 		length = asprintf(&text, "%s of a possible %s samples/s", real,
@@ -264,7 +264,7 @@ static void terminal_limit(struct box *box, const struct profile *profile)
 {
 	const char *limit = profile_word(profile_limits, &profile->limit);
 
-	if (limit != NULL)
+	if (limit != NULL && format_proof_judge(profile) != FORMAT_SPLIT_UNKNOWN)
 		box_line(box, "limit", "%s%s%s", limit,
 			 profile->limit_why == NULL ? "" : ": ",
 			 profile->limit_why == NULL ? "" : profile->limit_why);

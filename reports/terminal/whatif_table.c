@@ -421,6 +421,9 @@ void whatif_ranking(struct box *box, const struct profile *profile, uint64_t mos
 	if (!whatif_was_asked(profile) || whatif_table_refuse(box, profile) ||
 	    !profile_has_answer(profile))
 		return;
+	if (ranked > 0 && format_proof_judge(profile) == FORMAT_SPLIT_UNKNOWN)
+		box_paragraph(box, "if the first of the two measurements is right:",
+			      BOX_INDENT);
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (profile->predictions[i].rank <= most)
 			whatif_table_head(

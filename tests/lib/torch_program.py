@@ -257,10 +257,13 @@ def without_backward(folder):
 
 
 def odd(folder, kind=None):
-    """Data sets that do not read the same files for the same batch."""
-    data = {"caches": Caches, "partners": Partners, "memory": Memory}[kind](folder, 2)
-    training = Training(800)
+    """Data sets that do not read the same files for the same batch; what is in memory is made
+    anew for each epoch."""
+    kind = {"caches": Caches, "partners": Partners, "memory": Memory}[kind]
+    data, training = kind(folder, 2), Training(800)
     while True:
+        if kind is Memory:
+            data = kind(folder, 2)
         for batch in loader_of(data):
             training.step(batch)
 

@@ -212,16 +212,24 @@ static bool consumer_copies(const struct consumer *consumer,
 
 /* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */
 static int consumer_keep(struct consumer *consumer, struct held_batch *held,
-			 const struct bcast_batch *batch)
+			 const struct bcast_batch *batch, struct error *err)
 {
 	struct connection *connection = consumer->connection;
 	uint32_t had = held->count, all = had + batch->count;
 	bool full = all == consumer->batches.batch || batch->repeated;
 	int result;
 
+	bool dropped =
+		!full && batch->epoch_ends && consumer->config.options->drop_last;
+
 	held->batch = *batch;
-	if (all == 0 ||
-	    (!full && batch->epoch_ends && consumer->config.options->drop_last))
+	if (dropped && all > 0 && consumer->step == 0 &&
+	    consumer->epoch + 1 < consumer->end_epoch)
+		return error_set(err, EBADMSG,
+				 "no whole batch of an epoch could be read and "
+				 "decoded: make batches smaller, or leave drop_last "
+				 "out");
+	if (all == 0 || dropped)
 		return consumer_pass_over(consumer, held, batch);
 	if (had == 0 && batch->data != NULL && !batch->partial &&
 	    !consumer_copies(consumer, batch)) {
@@ -276,7 +284,7 @@ static int consumer_wait_batch(struct consumer *consumer, struct held_batch *hel
 		if (result == 1)
 			result = consumer_is_stale(consumer, &batch)
 					 ? consumer_pass_over(consumer, held, &batch)
-					 : consumer_keep(consumer, held, &batch);
+					 : consumer_keep(consumer, held, &batch, err);
 		else if (result == -EAGAIN)
 			result = consumer_look_around(consumer, held, &blocked, err);
 		else

@@ -218,6 +218,26 @@ static void two_loaders_do_not_know_each_other(void **state)
 	delivered_same(&alone_second, 0, &two);
 }
 
+static void data_without_a_whole_batch_fails(void **state)
+{
+	struct dsa_config config = images_config(images_bad);
+	struct dsa_loader *loader;
+	struct dsa_batch batch;
+
+	(void)state;
+	config.drop_last = 1;
+	config.batch = IMAGES_COUNT;
+	config.epochs = 0;
+	loader = delivered_open(&config);
+	assert_int_equal(dsa_next(loader, &batch), -EBADMSG);
+	assert_non_null(strstr(dsa_why(loader), "no whole batch of an epoch"));
+	dsa_close(loader);
+	config.epochs = 1; /* what was read may be had elsewhere */
+	loader = delivered_open(&config);
+	assert_int_equal(dsa_next(loader, &batch), 0);
+	dsa_close(loader);
+}
+
 static void batches_may_be_held_and_given_back_in_any_order(void **state)
 {
 	struct dsa_config config = images_config(images_good);
@@ -239,6 +259,13 @@ static void batches_may_be_held_and_given_back_in_any_order(void **state)
 	assert_int_equal(dsa_release(loader, &held[1]), -EINVAL);
 	assert_int_equal(dsa_next(loader, &one_more), 1);
 	assert_int_equal(one_more.number, count);
+	while (one_more.slot != held[1].slot) {
+		assert_int_equal(dsa_release(loader, &one_more), 0);
+		assert_int_equal(dsa_next(loader, &one_more), 1);
+	}
+	assert_int_equal(dsa_release(loader, &held[1]), -EINVAL);
+	assert_non_null(strstr(dsa_why(loader), "each is released once"));
+	assert_int_equal(dsa_release(loader, &one_more), 0);
 	assert_int_equal(dsa_release(loader, &held[0]), 0);
 	dsa_close(loader); /* with the rest still held */
 }
@@ -286,6 +313,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(another_seed_is_another_order),
 		cmocka_unit_test(a_run_resumes_where_another_ended),
 		cmocka_unit_test(drop_last_leaves_short_batches_out),
+		cmocka_unit_test(data_without_a_whole_batch_fails),
 		cmocka_unit_test(ranks_share_an_epoch_without_overlap),
 		cmocka_unit_test(corrupt_samples_are_skipped_alike_by_any_workers),
 		cmocka_unit_test(a_corrupt_sample_ends_the_data_when_asked),

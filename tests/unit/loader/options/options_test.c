@@ -62,6 +62,21 @@ static void emulated_storage_is_read_past_the_page_cache(void **state)
 	assert_string_equal(options.cache, "page");
 }
 
+static void a_cache_has_a_size(void **state)
+{
+	static const char *const policies[] = {"minio", "lru", "fifo"};
+	struct dsa_config config = {.dataset = "images"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		config.cache = policies[i];
+		assert_int_equal(resolve(&config, NULL), -EINVAL);
+		assert_non_null(strstr(err.message, "how much may it hold"));
+		assert_int_equal(resolve(&config, "cache_size=0%"), 0);
+		assert_int_equal(resolve(&config, "cache=page"), 0);
+	}
+}
+
 static void the_environment_wins_over_the_program(void **state)
 {
 	const struct dsa_config config = {.dataset = "images", .batch = 8, .size = 32};
@@ -171,6 +186,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tokens_of_16_bits_need_no_word),
 		cmocka_unit_test(emulated_storage_is_read_past_the_page_cache),
+		cmocka_unit_test(a_cache_has_a_size),
 		cmocka_unit_test(what_is_not_said_has_the_documented_default),
 		cmocka_unit_test(the_environment_wins_over_the_program),
 		cmocka_unit_test(of_a_key_that_comes_twice_the_last_one_counts),

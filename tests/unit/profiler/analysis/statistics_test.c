@@ -34,6 +34,17 @@ static void t_quantiles_match_the_tables(void **state)
 }
 
 /* For a mean the jackknife is the textbook interval: 5 of 1..5, s = sqrt(2.5). */
+static void the_mean_of_ones_is_one(void **state)
+{
+	double ones[64];
+
+	(void)state;
+	for (size_t n = 0; n < 64; n++) {
+		ones[n] = 1;
+		assert_true(statistics_mean(ones, n + 1).value == 1);
+	}
+}
+
 static void jackknife_of_a_mean_is_the_usual_interval(void **state)
 {
 	double without[5];
@@ -185,6 +196,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_quantiles_match_the_tables),
+		cmocka_unit_test(the_mean_of_ones_is_one),
 		cmocka_unit_test(jackknife_of_a_mean_is_the_usual_interval),
 		cmocka_unit_test(an_interval_stays_within_what_is_possible),
 		cmocka_unit_test(one_block_has_no_bounds),

@@ -120,6 +120,19 @@ static void pictures_that_are_none_are_broken(void **state)
 	rmdir(class);
 }
 
+static void tokens_are_looked_at(void **state)
+{
+	struct doctor doctor;
+	char file[64];
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/one.u16", folder);
+	write_file(file, "abcdefgh", 8, 0600);
+	doctor_examine(&doctor, folder, NULL);
+	assert_int_equal(line(&doctor, "samples")->status, DOCTOR_OK);
+	unlink(file);
+}
+
 static void a_program_must_start(void **state)
 {
 	char file[64];
@@ -345,6 +358,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_line_that_is_not_ok_says_how_to_mend_it),
 		cmocka_unit_test(a_data_set_must_hold_a_file),
 		cmocka_unit_test(pictures_that_are_none_are_broken),
+		cmocka_unit_test(tokens_are_looked_at),
 		cmocka_unit_test(a_program_must_start),
 		cmocka_unit_test(an_interpreter_that_is_missing_is_named),
 		cmocka_unit_test(a_library_that_is_missing_is_named),

@@ -318,6 +318,22 @@ static void a_crash_comes_first(void **state)
 	profile_free(&profile);
 }
 
+static void a_cache_that_holds_all_is_told_in_bytes(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	profile.workers = 2;
+	profile.cache.id = CACHE_LRU;
+	profile.cache_share = .355;
+	writes(format_setup, &profile, "2 workers · lru cache 35.5%");
+	profile.cache_share = 1093.177;
+	profile.cache_capacity_bytes = 10000000000;
+	writes(format_setup, &profile, "2 workers · lru cache 10 GB");
+	profile_free(&profile);
+}
+
 static void time_beside_the_budget_is_told(void **state)
 {
 	struct profile profile;
@@ -332,6 +348,12 @@ static void time_beside_the_budget_is_told(void **state)
 	writes(format_took, &profile,
 	       "19.5 s: 12 s of measuring, the rest for the program to begin and to "
 	       "leave");
+	profile.budget_s = 10800;
+	profile.wall_s = 12345;
+	writes(format_took, &profile,
+	       "12345 s: 10800 s of measuring, the rest for the program to begin and "
+	       "to leave");
+	writes(format_ending, &profile, "the budget of 10800 s was spent");
 	profile.outside_share = .04;
 	writes(format_outside, &profile, "");
 	profile.outside_share = .336;
@@ -502,6 +524,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_ending_says_what_was_missing),
 		cmocka_unit_test(a_crash_comes_first),
 		cmocka_unit_test(time_beside_the_budget_is_told),
+		cmocka_unit_test(a_cache_that_holds_all_is_told_in_bytes),
 		cmocka_unit_test(several_loaders_are_told),
 		cmocka_unit_test(reads_of_the_program_are_told_where_they_are_much),
 		cmocka_unit_test(

@@ -98,7 +98,7 @@ static void ticks_are_round(void **state)
 		struct plot_series *series = plot_add(&plot, "", PLOT_CURVE, PLOT_PREP);
 
 		assert_int_equal(plot_point(series, 1, cases[i].most, NAN, NAN), 0);
-		plot_scale_y(&plot);
+		plot_scale_y(&plot, "");
 		assert_true(fabs(plot.y.high - cases[i].high) < 1e-9);
 		assert_string_equal(plot.y.ticks[1].label, cases[i].second);
 		plot_free(&plot);
