@@ -389,7 +389,7 @@ struct profile {
 	/* What was loaded and how. */
 	char *dataset, *source, *digest;
 	uint64_t dataset_samples, dataset_bytes, classes;
-	uint64_t batch, workers, fetch_depth, prefetch, cores;
+	uint64_t batch, workers, fetch_depth, prefetch, steps_per_epoch, cores;
 	/* Shuffled in blocks: samples of a run, and of a window, and how far a batch is
 	 * from uniform (permutation_design_effect()). UNKNOWN, NAN: all at once. */
 	uint64_t shuffle_run, shuffle_window;

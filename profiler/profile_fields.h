@@ -26,6 +26,7 @@
 	X(in "fetch_depth", COUNT, fetch_depth) \
 	X(in "fetch_depth_auto", YES, fetch_depth_auto) \
 	X(in "prefetch", COUNT, prefetch) \
+	X(in "steps_per_epoch", COUNT, steps_per_epoch) \
 	X(in "cores", COUNT, cores) \
 	X(in "engine", ENGINE, engine)
 #define PROFILE_STAGES(X, in) \

@@ -369,6 +369,8 @@ static void sim_setup_set_cache(const struct model *model,
 		load->policy = CACHE_MINIO;
 	if (sized)
 		load->share = change->cache_share;
+	else if (load->policy == CACHE_PAGE && model->inputs.policy != CACHE_PAGE)
+		load->share = 1; /* as large as memory lets it be */
 	if (profile_change_has_bucket(change) && load->policy == CACHE_PAGE)
 		load->policy = CACHE_NONE; /* the kernel keeps no objects */
 	if (load->policy == CACHE_NONE)

@@ -228,7 +228,9 @@ static double throttle_due(struct simulation *sim, struct pipeline *pipeline,
 	double bytes = (double)intake_draw(&pipeline->intake, task->place)->bytes, due;
 	bool hit = pipeline->intake.places[task->place].hit;
 
-	if (hit && (load->hit_s > 0 || !load->throttled))
+	/* libdsa knows what the kernel has; a program's own loader is slowed for it, too */
+	if (hit &&
+	    (load->hit_s > 0 || !load->throttled || load->makers == MAKERS_POOLS))
 		return sim->now;
 	due = fmax(task->start + load->latency_s,
 		   events_transfer(&pipeline->passed, task->start,

@@ -123,11 +123,22 @@ static int add_shares(struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
+/* Whether hits of a cache are not counted: what a shared loader's has is not told. */
+static bool hits_are_unknown(const struct evidence *evidence,
+			     const struct profile *profile)
+{
+	return evidence->windows[0].trace->loader.shared != 0 &&
+	       profile->cache_capacity_bytes != UNKNOWN;
+}
+
 /* Hits of the loader's cache in real windows that count. */
 static void add_hits(const struct evidence *evidence, struct profile *profile)
 {
 	double ratios[TRACE_WINDOWS];
 	size_t used = 0;
+
+	if (hits_are_unknown(evidence, profile))
+		return;
 
 	for (size_t i = 0; i < evidence->count && used < TRACE_WINDOWS; i++) {
 		const struct window *window = &evidence->windows[i];
@@ -185,7 +196,7 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 		curves_at(profile->prep_curve, profile->prep_points, loader->workers);
 	unread = curves_at(profile->fetch_curve, profile->fetch_points,
 			   loader->fetch_depth);
-	if (misses > 0)
+	if (misses > 0 && !hits_are_unknown(evidence, profile))
 		profile->rates[TRACE_FETCH] = analyse_scaled(unread, 1 / misses);
 	if (!isnan(unread.value) && !isnan(profile->rates[TRACE_CACHED].value))
 		profile->first_epoch_per_s =

@@ -77,6 +77,8 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->sample_bytes = loader->sample_bytes;
 	}
 	profile->batch = loader->batch;
+	if (loader->steps_per_epoch > 0)
+		profile->steps_per_epoch = loader->steps_per_epoch;
 	profile->loaders = trace->loaders;
 	if (loader->kind < PROFILE_LOADERS)
 		profile->loader_kind.id = (int)loader->kind;

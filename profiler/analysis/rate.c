@@ -62,7 +62,8 @@ static double hit_ratio(const struct trace_loader *loader, const struct blocks *
 {
 	bool page = strcmp(loader->cache, "page") == 0;
 
-	if (loader->kind != TRACE_LIBDSA) /* what it has in memory is not counted */
+	/* what a program's own has in memory is not counted, nor what a shared one has */
+	if (loader->kind != TRACE_LIBDSA || loader->shared != 0)
 		return NAN;
 	if (loader->cache_capacity > 0 || blocks->drawn)
 		return blocks->hits / blocks->looked;

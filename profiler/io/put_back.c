@@ -45,7 +45,7 @@ static bool put_back_write(int fd, const char *text, size_t length)
 static int put_back_open(const char *folder, struct put_back *path)
 {
 	static const char about[] = "#!/bin/sh\n# Puts back what the program overwrote "
-				    "while dsa measured it.\n";
+				    "or removed while dsa measured it.\n";
 	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, fd;
 
 	path->length = 0;

@@ -94,13 +94,26 @@ def still():
         return CAPTURED if "captur" in str(error) else UNAWAITED
 
 
+def ranks_of_job():
+    """What says that it is one of several: its launcher or torch, where the program started
+    them itself; else None."""
+    ranks = os.environ.get("WORLD_SIZE", "1")
+    if ranks.isdigit() and int(ranks) > 1:
+        return f"WORLD_SIZE is {ranks}"
+    distributed = sys.modules.get("torch.distributed")
+    if getattr(distributed, "is_available", bool)() and distributed.is_initialized():
+        ranks = distributed.get_world_size()
+        return f"torch.distributed has {ranks} ranks" if ranks > 1 else None
+    return None
+
+
 def refusal(settings, other):
     """Why this can't be measured, by what dsa was asked for in DSA_ASKED (what the user's own
     DSA_LOADER has is for libdsa): `settings` act, of any other its option and `other` are
     said. None: it can."""
-    ranks = os.environ.get("WORLD_SIZE", "1")
-    if ranks.isdigit() and int(ranks) > 1:
-        return (f"WORLD_SIZE is {ranks}: the ranks of one job are not measured yet; "
+    ranks = ranks_of_job()
+    if ranks is not None:
+        return (f"{ranks}: the ranks of one job are not measured yet; "
                 "--observe watches one of them")
     for setting in filter(None, os.environ.get("DSA_ASKED", "").split(",")):
         name = setting.partition("=")[0]

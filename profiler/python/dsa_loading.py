@@ -90,7 +90,10 @@ class Loading:
         return workers * self.it._prefetch_factor if workers else 0
 
     def prime(self):
-        for _ in range(self.ahead() - len(getattr(self.it, "_task_info", ()))):
+        under_way = max(len(getattr(self.it, "_task_info", ())),
+                        # with what torch asked a worker for whose data has ended since
+                        getattr(self.it, "_tasks_outstanding", 0))
+        for _ in range(self.ahead() - under_way):
             self.it._try_put_index()
 
     def next(self):

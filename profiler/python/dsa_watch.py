@@ -397,7 +397,9 @@ class Watch:
         return next(passing.it)
 
     def forked(self):
-        self.off = True
+        """A child takes no part in what its parent drives; where that drives nothing yet, it
+        may be the one that trains."""
+        self.off = self.off or self.loading is not None
 
 
 # ---- what the program iterates over ----
@@ -434,6 +436,9 @@ class Watched:
         began = now()
         it = iter(self._iterable)
         return Passing(self._watch, self._iterable, it, now() - began)
+
+    def __reduce__(self):
+        return watched, (self._iterable,)  # as another process watches it
 
     def __len__(self):
         return len(self._iterable)

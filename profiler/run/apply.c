@@ -256,6 +256,9 @@ static void put_cache(FILE *to, const struct profile *profile,
 		policy = change->cache_share == 0
 				 ? profile_caches[CACHE_NONE]
 				 : profile_word(profile_caches, &profile->cache);
+	/* the kernel keeps nothing of a bucket, which local files stand for */
+	if (policy == profile_caches[CACHE_PAGE] && profile_change_has_bucket(change))
+		policy = profile_caches[CACHE_NONE];
 	/* Also where nothing changes: a default depends on how fast storage is. */
 	if (policy != NULL)
 		fprintf(to, ",cache=%s", policy);
@@ -400,7 +403,9 @@ int apply_change(const struct profile *profile, const struct profile_change *cha
 {
 	int result = apply_check(profile, change, cores, err);
 
-	*apply = (struct apply){.cores = change->cores, .share = change->share};
+	*apply = (struct apply){.cores = change->cores,
+				.share = change->share ||
+					 (change->jobs == 0 && profile->shared)};
 	if (result < 0)
 		return result;
 	if (apply->cores == 0 && profile->cores < cores)

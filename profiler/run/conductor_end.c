@@ -192,8 +192,8 @@ static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR
 			 "longer than 20 s");
 	else
 		snprintf(text, CONDUCTOR_LEFT,
-			 ": it loads its data neither with torch's DataLoader nor with "
-			 "dsa: %s",
+			 ": no loader of torch's or dsa's was seen (does what starts "
+			 "it set PYTHONPATH anew?): %s",
 			 how);
 	return text;
 }

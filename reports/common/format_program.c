@@ -107,10 +107,10 @@ static void format_epoch_cost(FILE *out, const struct profile *profile, double e
 
 void format_epoch_starts(FILE *out, const struct profile *profile)
 {
-	double epoch =
-		(double)profile->dataset_samples / profile->rates[TRACE_REAL].value;
+	double epoch = (double)profile->steps_per_epoch * (double)profile->batch /
+		       profile->rates[TRACE_REAL].value;
 
-	if (profile->dataset_samples != UNKNOWN &&
+	if (profile->steps_per_epoch != UNKNOWN && profile->batch != UNKNOWN &&
 	    format_epoch_whole(profile, epoch) > (1 + START_NOTICED) * epoch)
 		format_epoch_cost(out, profile, epoch);
 }
@@ -198,7 +198,8 @@ void format_kept(FILE *out, const struct profile *profile)
 	if (lost && profile->put_back != NULL)
 		fputs("; ", out);
 	if (profile->put_back != NULL)
-		fprintf(out, "%s file%s that it overwrote: sh %s puts %s back",
+		fprintf(out,
+			"%s file%s that it overwrote or removed: sh %s puts %s back",
 			format_count(count, profile->files_kept),
 			profile->files_kept == 1 ? "" : "s", profile->put_back,
 			profile->files_kept == 1 ? "it" : "all");

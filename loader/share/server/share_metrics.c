@@ -38,14 +38,15 @@ static void share_metrics_progress(const struct share_server *server,
 }
 
 /* The same by its samples alone: where its places lie among those of others, or all of
- * them were given back when it left. */
+ * them were given back when it left. Of one that was at another loader before it is not
+ * known. */
 static void share_metrics_progress_by_samples(const struct share_server *server,
 					      const struct client *client,
 					      struct share_job_figures *job)
 {
 	uint64_t all = source_count(client->dataset->source);
-	bool known =
-		server->stream.skipped == 0 && client->remaining - client->voids == all;
+	bool known = server->stream.skipped == 0 && client->hello.resumes == 0 &&
+		     client->remaining - client->voids == all;
 
 	job->epoch = known ? job->samples / all : SHARE_UNKNOWN;
 	job->position = known ? job->samples % all : SHARE_UNKNOWN;

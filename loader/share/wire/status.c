@@ -57,7 +57,7 @@ static const struct figure figures_of_all[] = {
 	ALL("workers", COUNT, workers, "Threads that prepare samples"),
 	ALL("lap", COUNT, lap, "Lap of the order in which samples are read"),
 	ALL("parts", COUNT, parts, "Parts that the data set is in: places to begin at"),
-	ALL("samples", TOTAL, samples, "Samples given to jobs, each counted once"),
+	ALL("samples", TOTAL, samples, "Samples prepared for jobs, each counted once"),
 	ALL("samples", RATE, samples_per_1000s, "The same a second, of late"),
 	ALL("skipped", TOTAL, skipped, "Samples that could not be read or decoded"),
 	ALL("cache_hits", TOTAL, hits, "Samples found in the cache"),

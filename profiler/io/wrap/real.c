@@ -70,6 +70,25 @@ static int real_rename(const char *from, const char *to)
 	return real_renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+static int real_unlinkat(int at, const char *path, int flags)
+{
+	return (int)syscall(SYS_unlinkat, at, path, flags);
+}
+
+static int real_unlink(const char *path)
+{
+	return real_unlinkat(AT_FDCWD, path, 0);
+}
+
+static int real_remove(const char *path)
+{
+	int result = real_unlink(path);
+
+	return result < 0 && errno == EISDIR
+		       ? real_unlinkat(AT_FDCWD, path, AT_REMOVEDIR)
+		       : result;
+}
+
 static int real_truncate(const char *path, off_t length)
 {
 	return (int)syscall(SYS_truncate, path, length);
@@ -222,6 +241,9 @@ struct real real = {
 	.rename = real_rename,
 	.renameat = real_renameat,
 	.renameat2 = real_renameat2,
+	.unlink = real_unlink,
+	.unlinkat = real_unlinkat,
+	.remove = real_remove,
 	.truncate = real_truncate,
 	.truncate64 = real_truncate,
 	.ftruncate = real_ftruncate,

@@ -38,6 +38,11 @@
 	X(int, renameat2,                                                              \
 	  (int from_at, const char *from, int at, const char *to, unsigned flags))
 
+#define REAL_REMOVES(X)                                                                \
+	X(int, unlink, (const char *path))                                             \
+	X(int, unlinkat, (int at, const char *path, int flags))                        \
+	X(int, remove, (const char *path))
+
 #define REAL_SHORTENS(X)                                                               \
 	X(int, truncate, (const char *path, off_t length))                             \
 	X(int, truncate64, (const char *path, off64_t length))                         \
@@ -128,6 +133,7 @@
 #define REAL_ALL(X)                                                                    \
 	REAL_OPENS(X)                                                                  \
 	REAL_RENAMES(X)                                                                \
+	REAL_REMOVES(X)                                                                \
 	REAL_SHORTENS(X)                                                               \
 	REAL_READS(X)                                                                  \
 	REAL_COPIES(X)                                                                 \

@@ -1,4 +1,4 @@
-/* wrap_change.c - stands before what gives files other names, or less length. */
+/* wrap_change.c - stands before what gives files other names or none, or less length. */
 #include "profiler/io/wrap/real.h"
 #include "profiler/io/written_files.h"
 
@@ -30,6 +30,26 @@ int renameat2(int from_at, const char *from, int at, const char *to, unsigned fl
 		written_replaces(at, to);
 	return wrap_change_renamed(real.renameat2(from_at, from, at, to, flags), at,
 				   to);
+}
+
+/* What is removed is lost as what another file replaces. */
+int unlink(const char *path)
+{
+	written_replaces(AT_FDCWD, path);
+	return real.unlink(path);
+}
+
+int unlinkat(int at, const char *path, int flags)
+{
+	if ((flags & AT_REMOVEDIR) == 0)
+		written_replaces(at, path);
+	return real.unlinkat(at, path, flags);
+}
+
+int remove(const char *path)
+{
+	written_replaces(AT_FDCWD, path);
+	return real.remove(path);
 }
 
 /* int name(parameters), of what `before` is told */

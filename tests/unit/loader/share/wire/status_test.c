@@ -129,8 +129,8 @@ static void counter_metrics_have_type_unit_help_and_an_end(void **state)
 		     "# HELP dsa_share_uptime_seconds Time since the loader began.\n"
 		     "dsa_share_uptime_seconds 61.000000\n");
 	expect(text, "# TYPE dsa_share_samples counter\n"
-		     "# HELP dsa_share_samples Samples given to jobs, each counted "
-		     "once.\ndsa_share_samples_total 9007199254740993\n");
+		     "# HELP dsa_share_samples Samples prepared for jobs, each "
+		     "counted once.\ndsa_share_samples_total 9007199254740993\n");
 	expect(text, "\ndsa_share_samples_per_second 1234.567\n");
 	expect(text, "\ndsa_share_job_waited_seconds_total{job=\"a "
 		     "\\\\xff\\\\x1b\\n\\\"job\\\"\xc3\xa9\",pid=\"41\",slot=\"0\"} "
