@@ -4,12 +4,12 @@
  *
  * A file that is truncated gets a second name in the folder of those that are kept, and
  * an empty one with its owner and permissions takes its first, at once. One that another
- * is renamed over, or that is removed, gets a second name there. Where that can't be, as between file systems
- * or in a folder that can't be written, it is copied; so is one that gets shorter. Each
- * path once: what is there the second time the program wrote itself. One that it writes
- * into without that is kept, with what it added, when it is overwritten later. Of more
- * paths than can be told apart by their marks those are kept that nobody has changed
- * since files are.
+ * is renamed over, or that is removed, gets a second name there. Where that can't be, as
+ * between file systems or in a folder that can't be written, it is copied; so is one
+ * that gets shorter. Each path once: what is there the second time the program wrote
+ * itself. One that it writes into without that is kept, with what it added, when it is
+ * overwritten later. Of more paths than can be told apart by their marks those are kept
+ * that nobody has changed since files are.
  *
  * All keep errno.
  */

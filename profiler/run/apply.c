@@ -262,8 +262,7 @@ static void put_cache(FILE *to, const struct profile *profile,
 	/* Also where nothing changes: a default depends on how fast storage is. */
 	if (policy != NULL)
 		fprintf(to, ",cache=%s", policy);
-	if (change->cache_share > 0 ||
-	    (change->cache_share == 0 && change->cache_policy.id != 0))
+	if (change->cache_share >= 0)
 		fprintf(to, ",cache_size=%.9g%%", 100 * change->cache_share);
 	else if (change->resize > 0 && isnan(change->cache_share) &&
 		 profile_has_own_cache(profile) && profile->cache_share > 0)

@@ -159,7 +159,7 @@ def evaluates(folder, workers=0, keep=None, inside=None, pictures=0, old=None):
                 for picture in range(int(pictures)):
                     with open(f"{inside}.{picture}", "wb") as file:
                         file.write(b"P6")
-                if os.path.exists(old):
+                if old and os.path.exists(old):
                     os.remove(old)
                 torch.save({"weight": training.weight}, inside)
             loss = training.weight.item()
