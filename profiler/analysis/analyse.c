@@ -127,7 +127,7 @@ static int add_shares(struct evidence *evidence, struct profile *profile)
 static bool hits_are_unknown(const struct evidence *evidence,
 			     const struct profile *profile)
 {
-	return evidence->windows[0].trace->loader.shared != 0 &&
+	return evidence->count > 0 && evidence->windows[0].trace->loader.shared != 0 &&
 	       profile->cache_capacity_bytes != UNKNOWN;
 }
 
