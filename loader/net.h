@@ -93,8 +93,8 @@ void net_wait(struct net *net, uint64_t most_ns);
 /* Ends the net_wait() under way, or the next one. Any thread. */
 void net_wake(struct net *net);
 
-/* One request, until it ends or get->stop is set; done and context are set by it. Returns the
- * result, -ECANCELED if it was stopped. */
+/* One request, until it ends or get->stop is set; done and context are set by it.
+ * Returns the result, -ECANCELED if it was stopped. */
 int net_call(struct net *net, struct net_get *get, struct error *err);
 
 /*
@@ -151,7 +151,8 @@ const char *net_remote_region(const struct net_remote *remote);
 size_t net_url_encode(char *to, size_t size, size_t used, const char *text,
 		      int keep_slash);
 
-/* Decodes %XX and, with `plus`, + as a blank, in place. Returns the length; what is no %XX stays. */
+/* Decodes %XX, and + as a blank with `plus`, in place. Returns the length; what is no %XX
+ * stays. */
 size_t net_url_decode(char *text, bool plus);
 
 #endif

@@ -295,6 +295,7 @@ def check_faults(scratch, folder, disk):
                 break
     one = sorted(os.listdir(os.path.join(folder, "checks")))[0]
     for fault, wanted in (("forbidden:100%", "may not be read"),
+                          ("archived:100%", "restore it"),
                           ("redirect:100%", "leads elsewhere")):
         with S3Server(scratch, folder, **SIGNED) as other, \
                 Bucket(scratch, folder, faults=fault, only="checks/" + one, redirect=other.url,

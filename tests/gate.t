@@ -134,17 +134,19 @@ def kept(gate):
 
 def misused(gate):
     """What would switch the gate off, print nothing or hide a verdict."""
-    for words, says in ((("--metric", "data_stall=5"), "=0.05"), (("--max-regression", "10"), "5%"),
-                        (("--update", "--json"), "--update"), (("--self-test", "--github"), "give none")):
+    for words, says in ((("--metric", "data_stall=5"), "=0.05"),
+                        (("--max-regression", "10"), "5%"), (("--update", "--json"), "--update"),
+                        (("--self-test", "--github"), "give none")):
         result = gate.run("--baseline", gate.baseline, *words, "--", "true")
         tap.ok(result.returncode == 2 and says in result.stderr, f"{' '.join(words)} is refused",
                *said(result))
-    result = gate.run("--baseline", gate.baseline, "--run", gate.scratch.at("new.json"), "--metric=data_stall=150%",
-                      "--junit", "/dev/full", "--markdown", gate.scratch.at("beside.md"))
+    result = gate.run("--baseline", gate.baseline, "--run", gate.scratch.at("new.json"),
+                      "--metric=data_stall=150%", "--junit", "/dev/full", "--markdown", gate.scratch.at("beside.md"))
     tap.ok(result.returncode == 3 and "/dev/full" in result.stderr and "data_stall" in result.stdout
            and os.path.getsize(gate.scratch.at("beside.md")) > 0,
            "a report that can't be written leaves the others, and the verdict", *said(result))
-    result = gate.run("--baseline", gate.baseline, "--junit", gate.scratch.folder("it"), "--", "true")
+    result = gate.run("--baseline", gate.baseline, "--junit", gate.scratch.folder("it"), "--",
+                      "true")
     tap.ok(result.returncode == 3 and "Is a directory" in result.stderr,
            "one that is a folder is told before", *said(result))
 
@@ -368,8 +370,8 @@ def targets(gate):
 def main():
     with Scratch() as scratch:
         gate = Gate(scratch)
-        for case in (baselines, kept, misused, impossible, begins_anew, unconfirmed, exact, requests,
-                     forms, timed, not_the_same, targets):
+        for case in (baselines, kept, misused, impossible, begins_anew, unconfirmed, exact,
+                     requests, forms, timed, not_the_same, targets):
             case(gate)
         tap.ok(os.listdir(scratch.at("tmp")) == [], "nothing is left behind",
                os.listdir(scratch.at("tmp")))

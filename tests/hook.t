@@ -152,7 +152,8 @@ def check_evaluates(scratch):
         with open(name, "w", encoding="ascii") as file:
             file.write("mine")
     done = dsa_run(scratch, "out-evaluates", "-q --budget 9s --grace 1m", "evaluates", "data",
-                   "workers=2", f"keep={keep}", f"inside={inside}", f"pictures={PICTURES}", f"old={old}")
+                   "workers=2", f"keep={keep}", f"inside={inside}", f"pictures={PICTURES}",
+                   f"old={old}")
     tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
     result = result_of(scratch, "out-evaluates")
     tap.ok(result["configuration"]["batch"] == BATCH, "validation first: the loader that "

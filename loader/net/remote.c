@@ -88,15 +88,14 @@ static char *remote_folder(const char *url, const char *path, const char *slash)
 	char *folder = strndup(path, (size_t)(slash - path) + 1);
 	char *base = malloc(room);
 
-	if (folder != NULL && base != NULL) {
-		net_url_decode(folder, false);
-		memcpy(base, url, start);
-		net_url_encode(base, room, start, folder, 1);
-	}
-	if (folder == NULL) {
+	if (folder == NULL || base == NULL) {
+		free(folder);
 		free(base);
-		base = NULL;
+		return NULL;
 	}
+	net_url_decode(folder, false);
+	memcpy(base, url, start);
+	net_url_encode(base, room, start, folder, 1);
 	free(folder);
 	return base;
 }

@@ -55,9 +55,9 @@ static int settings_read_file(const char *path, struct settings_file *file,
 			       ? 0
 			       : error_sys(err, errno, "cannot read '%s'",
 					   name_escape(path, shown, sizeof(shown)));
-	if (fstat(fd, &status) == 0 && S_ISCHR(status.st_mode)) /* /dev/null: none */
-		goto out;
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	/* /dev/null is one without settings */
+	if (fstat(fd, &status) < 0 ||
+	    !(S_ISREG(status.st_mode) || S_ISCHR(status.st_mode)) ||
 	    status.st_size > MOST_FILE) {
 		result = error_set(err, EINVAL,
 				   "'%s' is no file of AWS settings: it is no regular "

@@ -139,7 +139,6 @@ static void add_hits(const struct evidence *evidence, struct profile *profile)
 
 	if (hits_are_unknown(evidence, profile))
 		return;
-
 	for (size_t i = 0; i < evidence->count && used < TRACE_WINDOWS; i++) {
 		const struct window *window = &evidence->windows[i];
 		double hits = (double)window_counted(window->raw, TRACE_hit_samples);

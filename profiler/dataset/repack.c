@@ -340,10 +340,11 @@ static void repack_describe(const struct repack *repack, char text[PLAN_LEN])
 	const struct source_facts *facts = source_facts(repack->source);
 
 	snprintf(text, PLAN_LEN,
-		 "dsa dataset convert: %s of %.0f bytes from %016llx %s\n",
+		 "dsa dataset convert: %s of %.0f bytes from %016llx%s %s\n",
 		 form != NULL ? form->ending : "tree",
 		 form != NULL ? repack->config->shard_size : 0,
 		 (unsigned long long)facts->digest,
+		 form == &shard_form_tar && repack->numbered ? " with numbers" : "",
 		 facts->features != NULL ? facts->features : "");
 }
 

@@ -217,12 +217,12 @@ static int consumer_keep(struct consumer *consumer, struct held_batch *held,
 	struct connection *connection = consumer->connection;
 	uint32_t had = held->count, all = had + batch->count;
 	bool full = all == consumer->batches.batch || batch->repeated;
-	int result;
-
 	bool dropped =
 		!full && batch->epoch_ends && consumer->config.options->drop_last;
+	int result;
 
 	held->batch = *batch;
+	/* a loader of its own fails after as many places, too: publish_gives_up() */
 	if (dropped && all > 0 && consumer->step == 0 &&
 	    consumer->epoch + 1 < consumer->end_epoch)
 		return error_set(err, EBADMSG,

@@ -32,6 +32,9 @@ static const struct answer_fault {
 	[S3_FAULT_INTERNAL] = {500, "InternalError",
 			       "We encountered an internal error. Please try again."},
 	[S3_FAULT_FORBIDDEN] = {403, "AccessDenied", "Access Denied"},
+	[S3_FAULT_ARCHIVED] = {403, "InvalidObjectState",
+			       "The operation is not valid for the object's storage "
+			       "class"},
 	[S3_FAULT_MOVED] = {301, "PermanentRedirect",
 			    "The bucket must be addressed by another endpoint."},
 	[S3_FAULT_BULKY] = {503, "SlowDown", "Please reduce your request rate."},

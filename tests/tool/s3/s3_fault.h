@@ -24,7 +24,8 @@
 	X(RESET, "reset")         /* the connection, before the answer or in it */     \
 	X(TRUNCATE, "truncate")   /* the body ends early, and the connection */        \
 	X(TRICKLE, "trickle")     /* of the body a byte a second */                    \
-	X(LATE, "late")           /* by --late */
+	X(LATE, "late")           /* by --late */                                      \
+	X(ARCHIVED, "archived")   /* 403, to be restored first */
 
 enum s3_fault {
 	S3_NO_FAULT,

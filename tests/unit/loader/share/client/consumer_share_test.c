@@ -5,6 +5,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -366,6 +367,26 @@ static void pictures_that_can_not_be_used_leave_room_for_the_next_epoch(void **s
 	assert_true(serving_verdict("audit", "exactly once"));
 }
 
+static void data_without_a_whole_batch_fails(void **state)
+{
+	struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+	struct dsa_batch batch;
+
+	(void)state;
+	make_pictures("pictures");
+	serving.loader.dataset = config.dataset = "pictures";
+	config.batch = ACTOR_COUNT;
+	config.drop_last = 1;
+	config.epochs = 0;
+	assert_true(serving_start(&serving));
+	assert_int_equal(program_open(&config, "socket", "", &loader), 0);
+	assert_int_equal(dsa_next(loader, &batch), -EBADMSG);
+	assert_non_null(strstr(dsa_why(loader), "no whole batch of an epoch"));
+	dsa_close(loader);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
 static void a_loader_takes_over_in_the_midst_of_a_programs_batch(void **state)
 {
 	(void)state;
@@ -451,6 +472,7 @@ int main(int argc, char **argv)
 		TEST(endless_data_goes_on_when_its_loader_is_stopped),
 		TEST(pictures_that_can_not_be_used_are_no_excuse),
 		TEST(pictures_that_can_not_be_used_leave_room_for_the_next_epoch),
+		TEST(data_without_a_whole_batch_fails),
 		TEST(a_loader_takes_over_in_the_midst_of_a_programs_batch),
 		TEST(pictures_are_decoded_once_for_programs_of_all_kinds),
 		TEST(a_program_of_decoded_pictures_outlives_its_loader),
