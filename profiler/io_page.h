@@ -41,7 +41,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 8
+#define IO_VERSION 9
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -199,6 +199,10 @@ struct io_page {
 	uint32_t several; /* 1: programs at once share it: none is measured by it */
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
+
+	/* The hook: the rank of a job that is observed, + 1, and how many the job has; 0: none
+	 * has begun. */
+	_Atomic uint32_t rank, world;
 
 	/* The hook: batches of which data set may be looked at; 0: none. */
 	_Atomic uint32_t looks_at;

@@ -116,6 +116,8 @@ void profile_init(struct profile *profile)
 		.budget_needed_s = NAN,
 		.target_status = -1,
 		.loaders = UNKNOWN,
+		.rank = UNKNOWN,
+		.world = UNKNOWN,
 		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN,
 			     UNKNOWN, UNKNOWN, NAN},
 		.shuffle_run = UNKNOWN,

@@ -396,6 +396,9 @@ struct profile {
 	double shuffle_design_effect;
 	bool fetch_depth_auto; /* it was found by what requests to servers took */
 	uint64_t loaders; /* that the program opened; the first is the one measured */
+	uint64_t rank,
+		world; /* of a job's the one that was observed; UNKNOWN: it has no
+			       * others, as far as is known */
 	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
 	double handover_s; /* time of the training thread to take over a batch that lies
 			    * ready, which synthetic windows do not have */

@@ -314,6 +314,21 @@ def check_losses(scratch):
            plain.stdout[:200], seen.stdout[:200], seen.stderr)
 
 
+def check_ranks(scratch):
+    done = dsa_run(scratch, "out-observed", "-q --observe", "train", "data", "epochs=1",
+                   "rate=4000", "workers=2", variables={"WORLD_SIZE": "2"},
+                   ahead=("sh", "-c", 'RANK=1 "$@" & RANK=0 "$@"; wait', "sh"))
+    result = result_of(scratch, "out-observed")
+    rank = result["configuration"].get("rank")
+    tap.ok(done.returncode == 0 and done.stdout.count("the end") == 2 and rank in (0, 1) and
+           f"rank {rank} of 2" in scratch.run(DSA, "report", "out-observed").stdout and
+           [process["role"] for process in result["processes"]] ==
+           ["driver", "worker", "worker"] and
+           sum(process.get("batches", 0) for process in result["processes"]) ==
+           FILES // BATCH, "--observe of several ranks: one of them alone, which is told",
+           done, result["configuration"], result["processes"])
+
+
 def check_without_backward(scratch):
     """Takes 20 s to find out."""
     dsa_run(scratch, "out-without", "-q --budget 3s", "without_backward", "data")
@@ -356,6 +371,7 @@ def run_all(scratch, pool):
              "caches": lambda s: check_odd(s, "caches"),
              "partners": lambda s: check_odd(s, "partners"),
              "memory": lambda s: check_odd(s, "memory"), "losses": check_losses,
+             "ranks": check_ranks,
              "unloaded": check_unloaded, "container": check_container}
     if SOAK:
         tests["without_backward"] = check_without_backward

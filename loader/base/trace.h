@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 17
+#define TRACE_VERSION 18
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -490,6 +490,8 @@ struct trace_loader {
 	uint32_t
 		fetch_depth_auto; /* 1: it follows what requests take until windows begin
 				    * that count, and is brought up to date */
+	uint32_t rank, world; /* of a job's ranks the one that is observed; 0, 0: it has
+			       * no others, as far as is known */
 };
 
 struct trace {

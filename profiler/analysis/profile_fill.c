@@ -80,6 +80,10 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	if (loader->steps_per_epoch > 0)
 		profile->steps_per_epoch = loader->steps_per_epoch;
 	profile->loaders = trace->loaders;
+	if (loader->world > 1) {
+		profile->rank = loader->rank;
+		profile->world = loader->world;
+	}
 	if (loader->kind < PROFILE_LOADERS)
 		profile->loader_kind.id = (int)loader->kind;
 	if (loader->kind != TRACE_WATCH) { /* who knows what it has? */

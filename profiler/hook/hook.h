@@ -141,6 +141,10 @@ HOOK_EXPORT int dsa_hook_observes(void);
 /* So long did its workers take to end with an epoch; not called where they persist. */
 HOOK_EXPORT void dsa_hook_epoch_end(uint64_t ns);
 
+/* True for one rank of a job, the first that calls it, in each of its processes: that rank
+ * is observed. Before open() and before its workers begin. */
+HOOK_EXPORT int dsa_hook_rank(uint32_t rank, uint32_t world);
+
 /* Tells dsa how pictures are prepared, once. */
 HOOK_EXPORT void dsa_hook_recipe(const struct hook_recipe *recipe);
 

@@ -100,6 +100,8 @@ void hook_describe(const struct hook_about *from, const struct io_page *page,
 		.storage_bandwidth = page->storage_bandwidth,
 		.storage_latency = page->storage_latency,
 		.prep_delay = page->prep_delay,
+		.rank = page->world > 0 ? page->rank - 1 : 0,
+		.world = page->world,
 	};
 	about->dataset_bytes =
 		(uint64_t)(hook_sample_bytes(page) * (double)from->samples);

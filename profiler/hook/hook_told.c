@@ -46,6 +46,18 @@ int dsa_hook_picture(const char *path, uint32_t size, const void *pixels)
 	return 0;
 }
 
+int dsa_hook_rank(uint32_t rank, uint32_t world)
+{
+	struct io_page *page = dsa_io_page();
+	uint32_t none = 0;
+
+	if (page == NULL)
+		return 0;
+	if (atomic_compare_exchange_strong(&page->rank, &none, rank + 1))
+		atomic_store(&page->world, world);
+	return page->rank == rank + 1;
+}
+
 void dsa_hook_epoch_end(uint64_t ns)
 {
 	struct io_page *page = dsa_io_page();

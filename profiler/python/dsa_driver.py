@@ -94,17 +94,39 @@ def still():
         return CAPTURED if "captur" in str(error) else UNAWAITED
 
 
+def initialised_ranks():
+    """torch.distributed where the program has begun it; else None."""
+    distributed = sys.modules.get("torch.distributed")
+    begun = getattr(distributed, "is_available", bool)() and distributed.is_initialized()
+    return distributed if begun else None
+
+
 def ranks_of_job():
     """What says that it is one of several: its launcher or torch, where the program started
     them itself; else None."""
     ranks = os.environ.get("WORLD_SIZE", "1")
     if ranks.isdigit() and int(ranks) > 1:
         return f"WORLD_SIZE is {ranks}"
-    distributed = sys.modules.get("torch.distributed")
-    if getattr(distributed, "is_available", bool)() and distributed.is_initialized():
-        ranks = distributed.get_world_size()
-        return f"torch.distributed has {ranks} ranks" if ranks > 1 else None
-    return None
+    distributed = initialised_ranks()
+    ranks = 1 if distributed is None else distributed.get_world_size()
+    return f"torch.distributed has {ranks} ranks" if ranks > 1 else None
+
+
+def is_left(library):
+    """True of a rank of a job of which another one is observed: before its workers begin, which
+    then do nothing either."""
+    if dsa_library.left or library.observes() != ONLY_WATCHES:
+        return dsa_library.left
+    rank, ranks = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    if not (rank.isdigit() and ranks.isdigit()):
+        distributed = initialised_ranks()
+        if distributed is None:
+            return False
+        rank, ranks = distributed.get_rank(), distributed.get_world_size()
+    if int(ranks) > 1 and not library.rank(int(rank), int(ranks)):
+        dsa_library.left = True
+        os.environ.pop("DSA_IO", None)
+    return dsa_library.left
 
 
 def refusal(settings, other):

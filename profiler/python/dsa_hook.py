@@ -24,7 +24,8 @@ import dsa_library
 import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count
-from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, refusal
+from dsa_driver import (ONLY_WATCHES, Driver, Unmeasured, copied, device, is_left, is_own,
+                        refusal)
 from dsa_fetch import loader_key, patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
@@ -118,6 +119,10 @@ class Hook:
         it._dsa_steps += 1
         self.most = max(self.most, it._dsa_steps)
         return batch
+
+    def leave_rank(self):
+        if not self.off and self.loading is None and is_left(self.library):
+            self.turn_off()
 
     def turn_off(self):
         self.off = True
@@ -386,6 +391,7 @@ def patch_iterator(hook, module):
     @functools.wraps(plain_init)
     def __init__(self, loader, *args, **kwargs):
         guarded(hook, patch_backward, hook)
+        guarded(hook, hook.leave_rank)
         guarded(hook, know, self, loader)
         plain_init(self, loader, *args, **kwargs)
         guarded(hook, wrap, hook, self)

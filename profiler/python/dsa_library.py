@@ -6,6 +6,7 @@ import ctypes
 WATCH = 2  # enum trace_loader_kind
 
 watching = None  # the process whose loader dsa.watch() was given: none of torch takes over
+left = False  # another rank of the job is observed
 driving = None  # the kind of the loader that drives, and its process
 
 
@@ -50,6 +51,7 @@ FUNCTIONS = {
     "dsa_hook_epoch_end": [ctypes.c_uint64],
     "dsa_hook_left": [],
     "dsa_hook_observes": [],
+    "dsa_hook_rank": [ctypes.c_uint32, ctypes.c_uint32],
     "dsa_hook_refuse": [ctypes.c_char_p],
     "dsa_hook_recipe": [ctypes.POINTER(Recipe)],
     "dsa_hook_picture": [ctypes.c_char_p, ctypes.c_uint32, ctypes.c_void_p],
@@ -68,7 +70,7 @@ FUNCTIONS = {
     "dsa_io_took": [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32],
 }
 WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes",
-              "dsa_hook_picture", "dsa_io_part", "dsa_io_may_make")
+              "dsa_hook_rank", "dsa_hook_picture", "dsa_io_part", "dsa_io_may_make")
 # Others of their process go on meanwhile: threads of a worker that hand over its batches.
 WAITING = ("dsa_hook_request", "dsa_io_may_make", "dsa_io_await_made", "dsa_io_pad")
 RESULTS = {"dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}

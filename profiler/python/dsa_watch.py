@@ -23,7 +23,7 @@ import weakref
 
 import dsa_library
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, count
-from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, refusal
+from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, is_left, refusal
 from dsa_library import WATCH
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
@@ -318,8 +318,8 @@ class Watch:
         return False
 
     def take(self, passing):
-        if dsa_library.driving is not None:  # torch's loader drives
-            return False
+        if dsa_library.driving is not None or is_left(self.library):
+            return False  # torch's loader drives, or another rank
         loading = Loading(self.library, self.library.observes())
         why = None
         if loading.observes != ONLY_WATCHES:

@@ -46,6 +46,8 @@ const struct field field_profile[] = {
 	AT("configuration.shuffle_window", COUNT, shuffle_window),
 	AT("configuration.shuffle_design_effect", NUMBER, shuffle_design_effect),
 	AT("configuration.loaders", COUNT, loaders),
+	AT("configuration.rank", COUNT, rank),
+	AT("configuration.world", COUNT, world),
 	AT("requests.gets", COUNT, requests.gets),
 	AT("requests.retries", COUNT, requests.retries),
 	AT("requests.lost", COUNT, requests.lost),
