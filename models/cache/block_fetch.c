@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of a fetch of the samples from `first` to `end` of the epoch. */
+/* A fetch of the samples from `first` to `end` of the epoch. */
 struct block {
-	double begin_s, transfer_s;
+	double due_s; /* of what all fetches do alike, when it begins to get samples or,
+		       * where it has begun, has them */
+	double transfer_s;
 	uint32_t first, end;
 };
 
@@ -19,8 +21,11 @@ struct block_replay {
 	const struct block_fetch *config;
 	struct hits_cache *held;
 	uint32_t *order, asked; /* of the epoch's samples */
-	struct block *blocks;   /* under way */
-	uint32_t block_count;
+	struct block *blocks;   /* under way: first those that have begun */
+	uint32_t begun, block_count;
+	double begins_s, transfers_s; /* what each fetch that begins has done since the
+				       * epoch began, and each that gets samples */
+	double next_s;                /* the least due_s of those that have begun */
 	uint32_t fetches; /* of the epoch; and the samples that they ask for */
 	uint64_t fetched;
 };
@@ -41,7 +46,7 @@ static void block_ask(struct block_replay *replay)
 		     replay->asked;
 	for (uint32_t i = block->first; i < block->end; i++)
 		missing += !hits_cache_find(replay->held, replay->order[i]);
-	block->begin_s = config->begin_s;
+	block->due_s = replay->begins_s + config->begin_s;
 	block->transfer_s = missing / config->fetch_per_s;
 	replay->asked = block->end;
 	replay->fetches++;
@@ -54,6 +59,7 @@ static void block_arrive(struct block_replay *replay, uint32_t at)
 
 	for (uint32_t i = block->first; i < block->end; i++)
 		hits_cache_offer(replay->held, replay->order[i], 1);
+	replay->begun--;
 	memmove(block, block + 1, (--replay->block_count - at) * sizeof(*block));
 }
 
@@ -65,56 +71,56 @@ struct block_speed {
 static struct block_speed block_speed_of(const struct block_replay *replay)
 {
 	const struct block_fetch *config = replay->config;
-	double others = replay->block_count - 1., begun = 0;
+	double others = replay->block_count - 1.;
 	double turns = config->begin_s > 0 ? config->turn_s / config->begin_s : 0;
 
-	for (uint32_t i = 0; i < replay->block_count; i++)
-		begun += replay->blocks[i].begin_s <= 0;
-	return (struct block_speed){1 / (1 + turns * others), 1 / fmax(1, begun)};
+	return (struct block_speed){1 / (1 + turns * others),
+				    1 / fmax(1, replay->begun)};
 }
 
 /* Until the next of them begins to get samples, or has them all. */
 static double block_next(const struct block_replay *replay,
 			 const struct block_speed *speed)
 {
-	double next = INFINITY;
+	double next = (replay->next_s - replay->transfers_s) / speed->transfer;
 
-	for (uint32_t i = 0; i < replay->block_count; i++) {
-		const struct block *block = &replay->blocks[i];
-
-		next = fmin(next, block->begin_s > 0
-					  ? block->begin_s / speed->begin
-					  : block->transfer_s / speed->transfer);
-	}
-	return next;
+	if (replay->begun < replay->block_count)
+		next = fmin(next,
+			    (replay->blocks[replay->begun].due_s - replay->begins_s) /
+				    speed->begin);
+	return fmax(0, next);
 }
 
-static void block_work(struct block *block, const struct block_speed *speed,
-		       double seconds)
+/* What is due. All take as long to begin, and do so in turn. */
+static void block_advance(struct block_replay *replay)
 {
 	static const double least = 1e-9; /* below it is the arithmetic's */
-	bool begins = block->begin_s > 0;
-	double *left = begins ? &block->begin_s : &block->transfer_s;
 
-	*left -= seconds * (begins ? speed->begin : speed->transfer);
-	if (*left < least)
-		*left = 0;
+	while (replay->begun < replay->block_count &&
+	       replay->blocks[replay->begun].due_s < replay->begins_s + least) {
+		struct block *block = &replay->blocks[replay->begun++];
+
+		block->due_s = replay->transfers_s + block->transfer_s;
+	}
+	replay->next_s = INFINITY;
+	for (uint32_t i = 0; i < replay->begun;)
+		if (replay->blocks[i].due_s < replay->transfers_s + least)
+			block_arrive(replay, i);
+		else
+			replay->next_s =
+				fmin(replay->next_s, replay->blocks[i++].due_s);
 }
 
 static void block_pass(struct block_replay *replay, double seconds)
 {
 	while (seconds > 0 && replay->block_count > 0) {
 		struct block_speed speed = block_speed_of(replay);
-		double step = fmin(seconds, block_next(replay, &speed));
+		double next = block_next(replay, &speed), step = fmin(seconds, next);
 
-		for (uint32_t i = replay->block_count; i > 0; i--)
-			block_work(&replay->blocks[i - 1], &speed, step);
-		for (uint32_t i = 0; i < replay->block_count;)
-			if (replay->blocks[i].begin_s <= 0 &&
-			    replay->blocks[i].transfer_s <= 0)
-				block_arrive(replay, i);
-			else
-				i++;
+		replay->begins_s += step * speed.begin;
+		replay->transfers_s += step * speed.transfer;
+		if (next <= seconds)
+			block_advance(replay);
 		seconds -= step;
 	}
 }
@@ -127,7 +133,9 @@ static void block_epoch_run(struct block_replay *replay, uint32_t number,
 	uint32_t misses = 0;
 
 	permutation_fill(replay->order, config->total, config->seed, number);
-	replay->asked = replay->block_count = replay->fetches = 0;
+	replay->asked = replay->begun = replay->block_count = replay->fetches = 0;
+	replay->begins_s = replay->transfers_s = 0;
+	replay->next_s = INFINITY;
 	replay->fetched = 0;
 	for (uint32_t i = 0; i < config->shard; i++) {
 		uint32_t wanted = i - i % config->batch + config->batch;

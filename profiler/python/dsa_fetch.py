@@ -118,8 +118,8 @@ def patch_fetcher(library, fetcher):
     @functools.wraps(plain)
     def fetch(self, index):
         driving = dsa_library.driving
-        below = driving and driving[0] == WATCH and driving[1] == os.getpid()
-        if dsa_library.left or below:  # the one that is watched
+        is_below = driving and driving[0] == WATCH and driving[1] == os.getpid()
+        if dsa_library.left or is_below:  # a loader below the one that is watched
             return plain(self, index)
         samples = 0
         if isinstance(index, Thrown):
