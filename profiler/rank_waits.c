@@ -139,15 +139,21 @@ static void rank_find_last(struct rank_wait *rows, size_t count, const double *f
 			}
 }
 
-static bool rank_are_parts(const struct trace_collective *parts,
+static bool rank_are_one(const struct trace_collective *a,
+			 const struct trace_collective *b)
+{
+	return a->number == b->number &&
+	       memcmp(a->function, b->function, TRACE_FUNCTION) == 0;
+}
+
+/* Each rank told it, and none twice, as of numbers that came again. */
+static bool rank_are_parts(const struct trace_collective *parts, size_t part_count,
 			   const struct rank_wait *rows, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (parts[i].rank != rows[i].rank ||
-		    parts[i].number != parts[0].number ||
-		    memcmp(parts[i].function, parts[0].function, TRACE_FUNCTION) != 0)
+	for (size_t i = 0; i < count && part_count == count; i++)
+		if (parts[i].rank != rows[i].rank)
 			return false;
-	return true;
+	return part_count == count;
 }
 
 /* One communicator, its records in the order of collectives. 0 or -ENOMEM. */
@@ -158,12 +164,11 @@ static int rank_compare_all(const struct trace_collective *records, size_t count
 
 	if (for_s == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; row_count > 1 && i + row_count <= count;) {
-		bool all = rank_are_parts(&records[i], rows, row_count);
-
-		if (all)
+	for (size_t i = 0, end; row_count > 1 && i < count; i = end) {
+		for (end = i; end < count && rank_are_one(&records[i], &records[end]);)
+			end++;
+		if (rank_are_parts(&records[i], end - i, rows, row_count))
 			rank_add_collective(&records[i], row_count, rows, for_s);
-		i += all ? row_count : 1;
 	}
 	rank_find_last(rows, row_count, for_s);
 	free(for_s);

@@ -310,6 +310,8 @@ if WITH_TORCH:
         except wrong as error:
             say(str(error) == f"device is 'cuda', or as 'cuda:1', not {device!r}", device)
 else:
+    others = ctypes.pythonapi.PyCapsule_GetPointer  # as another library declares it
+    others.argtypes = ctypes.py_object, ctypes.c_char_p
     loader = dsa.Loader("synthetic:64", device="cuda", **options)
     images, labels = next(iter(loader))
     say(repr(images) == "<dsa.DeviceArray float32 (8, 3, 8, 8) on cuda:0>" and
@@ -323,6 +325,14 @@ else:
     capsule = images.__dlpack__(stream=other.value)
     say(images._held.stream == other.value and len(dsa._lent) == 1,
         "a consumer's stream is the one that uses it")
+    for asked in {"copy": True}, {"dl_device": (1, 0)}:
+        try:
+            images.__dlpack__(**asked)
+            say(False, asked)
+        except BufferError as error:
+            say(True, f"{asked}: {error}")
+    say(others(images.__dlpack__(dl_device=(2, 0), copy=False), b"dltensor"),
+        "what it can do it does")
     del images, labels
     say(loader._core.held == 1, "a capsule keeps the batch")
     del capsule
@@ -340,6 +350,12 @@ else:
     if pid == 0:
         os._exit(0)
     say(os.waitpid(pid, 0)[1] == 0, "a child ends as ever")
+    context = ctypes.c_void_p()
+    cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 1)
+    cuda.cuCtxPushCurrent_v2(context)
+    with dsa.Loader("synthetic:64", device="cuda", **options) as loader:
+        say(loader.next().images.device == 1, "the device is that of the thread's context")
+    cuda.cuCtxPopCurrent_v2(ctypes.byref(context))
     keep = dsa.Loader("synthetic:64", device="cuda", **options).next()
 print("end", flush=True)
 '''

@@ -657,7 +657,7 @@ def _delete(address, lent=_lent):
 
 # Called by who has a capsule that nobody took a tensor from, and with the tensor's address
 # by who did: also when Python ends, after this module's names are gone.
-_python = ctypes.pythonapi
+_python = ctypes.PyDLL(None)  # others declare functions of ctypes.pythonapi as they need them
 _python.PyCapsule_New.restype = ctypes.py_object
 _python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
@@ -690,9 +690,13 @@ class DeviceArray:
     def __dlpack_device__(self):
         return _CUDA, self.device
 
-    def __dlpack__(self, *, stream=None, **_):
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """A capsule; the consumer's stream, the default one if it names none, uses it from
         now on. -1: one that waits by itself."""
+        if copy:
+            raise BufferError("a batch on a device is not copied: copy the array")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"it lies on cuda:{self.device} alone")
         if stream != -1:
             self._held.use_on(stream if stream is not None else _LEGACY)
         return self._capsule()
@@ -737,7 +741,13 @@ class _OnDevice:
         self.number = int(wanted) if wanted else self.current()
 
     def current(self):
-        return 0
+        """That of this thread's context; the loader opens in another one."""
+        number = ctypes.c_int(0)
+        try:
+            ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(number))
+        except (OSError, AttributeError):  # the library says what is missing
+            pass
+        return number.value
 
     def stream(self):
         """The stream that the program uses now."""

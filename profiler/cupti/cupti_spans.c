@@ -23,14 +23,15 @@ static uint64_t cupti_spans_between(const struct trace_span *span,
 	return span->start_ns > work->end_ns ? span->start_ns - work->end_ns : 0;
 }
 
-/* Pauses that the work fills, as if they lay evenly in the span. */
-static uint64_t cupti_spans_filled(const struct trace_span *span,
+/* Pauses that the work fills, as if they lay evenly in the part of the span that has some. */
+static uint64_t cupti_spans_filled(const struct cupti_open *open,
 				   const struct cupti_work *work)
 {
+	const struct trace_span *span = open->span;
 	uint64_t start =
 		work->start_ns > span->start_ns ? work->start_ns : span->start_ns;
-	uint64_t end = work->end_ns < span->end_ns ? work->end_ns : span->end_ns;
-	uint64_t length = span->end_ns - span->start_ns;
+	uint64_t end = work->end_ns < open->solid_ns ? work->end_ns : open->solid_ns;
+	uint64_t length = open->solid_ns - span->start_ns;
 	double filled;
 
 	if (start >= end)
@@ -41,10 +42,14 @@ static uint64_t cupti_spans_filled(const struct trace_span *span,
 
 /* A kill between any two of these leaves a span that is wrong by a pause at the
  * most. */
-static void cupti_spans_join(struct trace_span *span, const struct cupti_work *work)
+static void cupti_spans_join(struct cupti_open *open, const struct cupti_work *work)
 {
-	uint64_t filled = cupti_spans_filled(span, work);
+	struct trace_span *span = open->span;
+	uint64_t filled = cupti_spans_filled(open, work);
 
+	if (work->start_ns > span->end_ns ||
+	    (work->start_ns < open->solid_ns && work->end_ns >= open->solid_ns))
+		open->solid_ns = work->start_ns;
 	span->idle_ns += cupti_spans_between(span, work);
 	span->idle_ns -= filled;
 	if (work->start_ns < span->start_ns)
@@ -56,8 +61,8 @@ static void cupti_spans_join(struct trace_span *span, const struct cupti_work *w
 static void cupti_spans_remember(struct cupti_recent *recent, struct trace_span *span)
 {
 	for (unsigned i = CUPTI_RECENT - 1; i > 0; i--)
-		recent->spans[i] = recent->spans[i - 1];
-	recent->spans[0] = span;
+		recent->open[i] = recent->open[i - 1];
+	recent->open[0] = (struct cupti_open){span, span->start_ns};
 }
 
 /* It is whole with its end, which comes last. */
@@ -87,9 +92,9 @@ bool cupti_spans_add(struct cupti_spans *spans, const struct cupti_work *work)
 	struct cupti_recent *recent = &spans->recent[work->device][work->work];
 	uint64_t pause = cupti_spans_pause(atomic_load(&spans->trace->span_count));
 
-	for (unsigned i = 0; i < CUPTI_RECENT && recent->spans[i] != NULL; i++)
-		if (cupti_spans_between(recent->spans[i], work) <= pause) {
-			cupti_spans_join(recent->spans[i], work);
+	for (unsigned i = 0; i < CUPTI_RECENT && recent->open[i].span != NULL; i++)
+		if (cupti_spans_between(recent->open[i].span, work) <= pause) {
+			cupti_spans_join(&recent->open[i], work);
 			return true;
 		}
 	return cupti_spans_begin(spans, recent, work);

@@ -18,7 +18,10 @@ enum { CUPTI_RECENT = 4 }; /* spans that work may join */
 #define CUPTI_PAUSE_NS 20000
 
 struct cupti_recent {
-	struct trace_span *spans[CUPTI_RECENT]; /* the latest first; NULL: none */
+	struct cupti_open {
+		struct trace_span *span; /* NULL: none */
+		uint64_t solid_ns;       /* from there to its end it has no pause */
+	} open[CUPTI_RECENT];            /* the latest first */
 };
 
 /* Begins as zeros, but for the first two. One thread at a time adds. */

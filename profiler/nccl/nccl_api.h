@@ -13,6 +13,10 @@
  *		parent it is, by a thread of NCCL's own, while it runs or later
  *	state	a channel's kernel part has ended, by the timer of the device
  *	stop	a collective was enqueued; a channel is done
+ *
+ * Before collectives comes the group that they are enqueued in, asked for or not. Where that
+ * has no name, 2.27 tells nothing of them, and all later ones leave the number of one that a
+ * CUDA graph does again as it was.
  */
 #ifndef DSA_NCCL_API_H
 #define DSA_NCCL_API_H
@@ -20,7 +24,8 @@
 #include <stdint.h>
 
 enum {
-	NCCL_COLLECTIVE = 1 << 1, /* types of events, and bits of *events */
+	NCCL_GROUP = 1 << 0, /* types of events, and bits of *events */
+	NCCL_COLLECTIVE = 1 << 1,
 	NCCL_CHANNEL = 1 << 6,
 	NCCL_CHANNEL_STOP = 22, /* a state; its argument begins with the timer, ns */
 };

@@ -34,12 +34,21 @@ struct nccl_communicator *nccl_events_join(struct nccl_events *events, uint64_t 
 	struct nccl_communicator *joined = NULL;
 
 	pthread_mutex_lock(&events->lock);
-	if (events->communicator_count < NCCL_COMMUNICATORS) {
-		joined = &events->communicators[events->communicator_count++];
+	for (int i = 0; i < NCCL_COMMUNICATORS && joined == NULL; i++)
+		if (events->communicators[i].ranks == 0)
+			joined = &events->communicators[i];
+	if (joined != NULL)
 		*joined = (struct nccl_communicator){number, rank, ranks};
-	}
 	pthread_mutex_unlock(&events->lock);
 	return joined;
+}
+
+void nccl_events_leave(struct nccl_events *events,
+		       struct nccl_communicator *communicator)
+{
+	pthread_mutex_lock(&events->lock);
+	*communicator = (struct nccl_communicator){0};
+	pthread_mutex_unlock(&events->lock);
 }
 
 uint64_t nccl_events_begin(struct nccl_events *events,
@@ -55,7 +64,7 @@ uint64_t nccl_events_begin(struct nccl_events *events,
 
 		going = &events->going[begun % NCCL_GOING];
 		*going = (struct nccl_going){.event = begun,
-					     .communicator = communicator,
+					     .communicator = *communicator,
 					     .number = number,
 					     .start_ns = UINT64_MAX};
 		strncpy(going->function, function != NULL ? function : "",
@@ -96,9 +105,9 @@ static struct trace_collective *nccl_claim(const struct nccl_events *events,
 	if (index >= TRACE_COLLECTIVES)
 		return NULL;
 	record = &trace->collectives[index];
-	record->communicator = going->communicator->number;
-	record->rank = going->communicator->rank;
-	record->ranks = going->communicator->ranks;
+	record->communicator = going->communicator.number;
+	record->rank = going->communicator.rank;
+	record->ranks = going->communicator.ranks;
 	record->number = going->number;
 	record->pid = events->pid;
 	record->lag_ns = INT64_MAX;

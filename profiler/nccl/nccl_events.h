@@ -15,18 +15,18 @@
 #include <pthread.h>
 
 enum {
-	NCCL_COMMUNICATORS = 64, /* of a process */
+	NCCL_COMMUNICATORS = 64, /* of a process, at once */
 	NCCL_GOING = 1 << 12,    /* collectives remembered */
 };
 
 struct nccl_communicator {
-	uint64_t number; /* of all of its ranks */
-	uint32_t rank, ranks;
+	uint64_t number;      /* of all of its ranks */
+	uint32_t rank, ranks; /* 0, 0: it is free for the next */
 };
 
 struct nccl_going {
 	uint64_t event; /* its name; 0: none so far */
-	const struct nccl_communicator *communicator;
+	struct nccl_communicator communicator;
 	char function[TRACE_FUNCTION];
 	uint64_t number, start_ns;
 	struct trace_collective *record; /* NULL: no channel has ended */
@@ -38,7 +38,6 @@ struct nccl_events {
 	uint32_t pid;
 	pthread_mutex_t lock;
 	struct nccl_communicator communicators[NCCL_COMMUNICATORS];
-	unsigned communicator_count;
 	uint64_t begun;
 	struct nccl_going going[NCCL_GOING];
 };
@@ -46,6 +45,10 @@ struct nccl_events {
 /* NULL: there is no room for one more. */
 struct nccl_communicator *nccl_events_join(struct nccl_events *events, uint64_t number,
 					   uint32_t rank, uint32_t ranks);
+
+/* What goes on of its collectives goes on. */
+void nccl_events_leave(struct nccl_events *events,
+		       struct nccl_communicator *communicator);
 
 /* The names of a collective, and of a channel of one; 0: what it would be told is not
  * wanted. Times of the device. */

@@ -38,7 +38,7 @@ static int nccl_join(void **context, int *events, uint64_t communicator, int ran
 	if (nccl_watches && rank >= 0 && ranks > rank)
 		*context = nccl_events_join(&nccl_events, communicator, (uint32_t)rank,
 					    (uint32_t)ranks);
-	if (*context != NULL)
+	if (nccl_watches) /* NCCL has these once, whatever the communicator */
 		*events = NCCL_COLLECTIVE | NCCL_CHANNEL;
 	return 0;
 }
@@ -77,9 +77,14 @@ static const char *nccl_text_at(const void *descriptor, size_t at)
 	return text;
 }
 
+/* Of none that nccl_events.h knows. */
+static const uint64_t nccl_of_group = UINT64_MAX - 1;
+
 static uint64_t nccl_begun(const void *context, const void *descriptor)
 {
 	switch (*((const uint8_t *)descriptor + NCCL_AT_TYPE)) {
+	case NCCL_GROUP:
+		return nccl_of_group;
 	case NCCL_COLLECTIVE:
 		return nccl_events_begin(&nccl_events, context,
 					 nccl_text_at(descriptor, NCCL_AT_FUNCTION),
@@ -121,7 +126,8 @@ static int nccl_stop(void *event)
 
 static int nccl_finalize(void *context)
 {
-	(void)context;
+	if (nccl_watches && context != NULL)
+		nccl_events_leave(&nccl_events, context);
 	return 0;
 }
 

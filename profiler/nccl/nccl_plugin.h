@@ -1,8 +1,8 @@
 /*
  * nccl_plugin.h - what NCCL finds in the library that NCCL_PROFILER_PLUGIN names.
  *
- * Without a session, in a forked child, and where there are too many communicators nothing is
- * recorded, and NCCL is asked for no events.
+ * Without a session and in a forked child nothing is recorded, and NCCL is asked for no events;
+ * of communicators beyond those there is room for nothing is recorded.
  */
 #ifndef DSA_NCCL_PLUGIN_H
 #define DSA_NCCL_PLUGIN_H

@@ -6,8 +6,9 @@
  * Rank r comes to each collective the r-th MS after all began; it takes 2 ms once all are
  * there. These are the times that are told, however late a busy machine wakes a rank, by a
  * timer of each rank's own, two channels a collective, some time after they ended: to the
- * profiler that NCCL_PROFILER_PLUGIN names, if any, as NCCL 2.27 to 2.30 do (ncclProfiler_v5;
- * with -4 _v4). Rank 0 takes a batch of libdsa each time; with -f it forks, and the child
+ * profiler that NCCL_PROFILER_PLUGIN names, if any, as NCCL 2.28 to 2.30 do of what graphs
+ * repeat (ncclProfiler_v5; with -4 _v4, as 2.27 does). Other communicators come and go before
+ * that, one after another. Rank 0 takes a batch of libdsa each time; with -f it forks, and the child
  * tells as well.
  */
 #include "loader/loader.h"
@@ -25,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RANKS = 16, CHANNELS = 2, COULD_NOT = 3 };
+enum { RANKS = 16, CHANNELS = 2, OTHERS = 200, COULD_NOT = 3 };
 enum { TRANSFER_NS = 2000000, LOOKS_NS = 300000 };
 static const uint64_t communicator = UINT64_C(0xfedcba9876543210);
 
@@ -40,7 +41,9 @@ struct rank {
 	uint64_t comes_ns, last_ns; /* after the begin; the last of all */
 	void *context;
 	const struct nccl_profiler_v5 *profiler; /* NULL: none */
+	bool fourth;
 	int events;
+	uint64_t numbers[2];       /* of each function the next one's */
 	struct dsa_loader *loader; /* of rank 0 */
 };
 
@@ -68,8 +71,19 @@ static void sleep_until(uint64_t time_ns)
 
 /* ---- the profiler ---- */
 
-/* v4 and v5 differ in init() alone. */
-static void rank_find_profiler(struct rank *rank, bool fourth)
+/* v4 and v5 differ in it alone. The mask of events is one, whatever the communicator. */
+static void rank_join(struct rank *rank, const struct nccl_profiler_v4 *old,
+		      uint64_t number, void **context)
+{
+	if (rank->fourth)
+		old->init(context, &rank->events, NULL, number, 1, rank->count,
+			  rank->number, NULL);
+	else
+		rank->profiler->init(context, number, &rank->events, NULL, 1,
+				     rank->count, rank->number, NULL);
+}
+
+static void rank_find_profiler(struct rank *rank)
 {
 	const char *path = getenv("NCCL_PROFILER_PLUGIN");
 	void *library = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -83,12 +97,13 @@ static void rank_find_profiler(struct rank *rank, bool fourth)
 	rank->profiler = dlsym(library, "ncclProfiler_v5");
 	if (old == NULL || rank->profiler == NULL)
 		errx(COULD_NOT, "%s", dlerror());
-	if (fourth)
-		old->init(&rank->context, &rank->events, NULL, communicator, 1,
-			  rank->count, rank->number, NULL);
-	else
-		rank->profiler->init(&rank->context, communicator, &rank->events, NULL,
-				     1, rank->count, rank->number, NULL);
+	rank_join(rank, old, communicator, &rank->context);
+	for (uint64_t i = 1; i <= OTHERS; i++) {
+		void *other;
+
+		rank_join(rank, old, communicator + i, &other);
+		rank->profiler->finalize(other);
+	}
 }
 
 static void put(char *descriptor, size_t at, const void *what, size_t size)
@@ -106,9 +121,28 @@ static void *rank_tell_begin(const struct rank *rank, uint64_t type, const void 
 	put(descriptor, NCCL_AT_PARENT, &parent, sizeof(parent));
 	put(descriptor, NCCL_AT_NUMBER, &number_or_none, sizeof(number_or_none));
 	put(descriptor, NCCL_AT_FUNCTION, at_32, sizeof(uint64_t));
-	if ((rank->events & (int)type) != 0 || type >= 256)
+	if ((rank->events & (int)type) != 0 || type >= 256 || type == NCCL_GROUP)
 		rank->profiler->start(rank->context, &event, descriptor);
 	return event;
+}
+
+/* In its group: without a name of that none is told (2.27), or it has the number of the one
+ * before (2.28 on). */
+static void *rank_tell_collective(struct rank *rank, uint64_t number)
+{
+	const char *function = number % 2 == 0 ? "AllReduce" : "ReduceScatter";
+	void *group = rank_tell_begin(rank, NCCL_GROUP, NULL, 0, &function),
+	     *collective;
+
+	rank_tell_begin(rank, 1 << 9, NULL, 0, &function); /* of no interest */
+	if (rank->fourth && group == NULL)
+		return NULL;
+	collective = rank_tell_begin(rank, NCCL_COLLECTIVE, NULL,
+				     rank->numbers[number % 2], &function);
+	rank->numbers[number % 2] += group != NULL;
+	rank->profiler->stop(collective);
+	rank->profiler->stop(group);
+	return collective;
 }
 
 static void rank_tell_channel(const struct rank *rank, const void *collective,
@@ -123,18 +157,13 @@ static void rank_tell_channel(const struct rank *rank, const void *collective,
 
 /* ---- steps ---- */
 
-static void rank_step(const struct rank *rank, uint64_t number)
+static void rank_step(struct rank *rank, uint64_t number)
 {
-	const char *function = number % 2 == 0 ? "AllReduce" : "ReduceScatter";
-	uint64_t of_function = number / 2, end_ns;
 	void *collective = NULL;
+	uint64_t end_ns;
 
-	if (rank->profiler != NULL) {
-		rank_tell_begin(rank, 1 << 9, NULL, 0, &function); /* of no interest */
-		collective = rank_tell_begin(rank, NCCL_COLLECTIVE, NULL, of_function,
-					     &function);
-		rank->profiler->stop(collective);
-	}
+	if (rank->profiler != NULL)
+		collective = rank_tell_collective(rank, number);
 	if (rank->number == 0)
 		meeting->begun_ns = host_ns();
 	pthread_barrier_wait(&meeting->go);
@@ -174,14 +203,13 @@ static void rank_fork(const struct rank *rank)
 		waitpid(child, NULL, 0);
 }
 
-static void rank_run(struct rank *rank, unsigned long collectives, bool fourth,
-		     bool forks)
+static void rank_run(struct rank *rank, unsigned long collectives, bool forks)
 {
 	const struct dsa_config config = {
 		.dataset = "synthetic", .batch = 4, .size = 16};
 	char why[DSA_WHY];
 
-	rank_find_profiler(rank, fourth);
+	rank_find_profiler(rank);
 	if (rank->number == 0 && dsa_open(&config, &rank->loader, why) < 0)
 		errx(COULD_NOT, "%s", why);
 	for (unsigned long i = 0; i < collectives; i++) {
@@ -225,13 +253,13 @@ static int spread(int count)
 
 int main(int argc, char **argv)
 {
-	bool fourth = false, forks = false;
+	bool forks = false;
 	struct rank rank = {0};
 	unsigned long collectives;
 	int key;
 
 	while ((key = getopt(argc, argv, "4f")) != -1) {
-		fourth |= key == '4';
+		rank.fourth |= key == '4';
 		forks |= key == 'f';
 	}
 	rank.count = argc - optind - 1;
@@ -248,7 +276,7 @@ int main(int argc, char **argv)
 		if (comes_ns > rank.last_ns)
 			rank.last_ns = comes_ns;
 	}
-	rank_run(&rank, collectives, fourth, forks);
+	rank_run(&rank, collectives, forks);
 	while (rank.number == 0 && wait(NULL) > 0)
 		;
 	return 0;

@@ -104,6 +104,8 @@ static void parts_alone_are_not_compared(void **state)
 	collective(trace, "AllReduce", 2, after);
 	trace->collectives[trace->collective_count - 1].stop_ns = 0; /* not whole */
 	collective(trace, "AllReduce", 3, after);
+	collective(trace, "AllReduce", 4, after);
+	add(trace, 7, 2, "AllReduce", 4, 10900, 10901); /* again: a graph's */
 	add(trace, 9, 0, "AllReduce", 0, 10000, 10001); /* alone in its communicator */
 	waits = read_all(trace);
 	assert_int_equal(waits.count, RANKS + 1);

@@ -237,10 +237,23 @@ static void work_beside_a_span_fills_its_pauses(void **state)
 	kernel(1060 * US, 1100 * US); /* a pause of 20 */
 	kernel(1000 * US, 1100 * US); /* another stream: all of it */
 	kernel(1110 * US, 1200 * US);
-	kernel(1050 * US, 1150 * US); /* and half of the next pause, evenly */
+	kernel(1055 * US, 1150 * US); /* and half of the next pause, evenly */
 	walk();
 	assert_int_equal(trace->span_count, 1);
 	assert_span(0, 1000 * US, 1200 * US, 5 * US);
+}
+
+static void work_side_by_side_fills_no_pause(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++) {
+		for (uint64_t stream = 0; stream < 4; stream++)
+			kernel((1000 + 20 * i + stream) * US,
+			       (1010 + 20 * i + stream) * US);
+		walk();
+	}
+	assert_int_equal(trace->span_count, 1);
+	assert_span(0, 1000 * US, 2993 * US, (UINT64_C(99) * 7) * US);
 }
 
 static void devices_and_kinds_have_spans_of_their_own(void **state)
@@ -436,6 +449,7 @@ int main(void)
 		WATCHED(spans_go_on_in_the_next_buffer),
 		WATCHED(work_out_of_order_finds_its_span),
 		WATCHED(work_beside_a_span_fills_its_pauses),
+		WATCHED(work_side_by_side_fills_no_pause),
 		WATCHED(devices_and_kinds_have_spans_of_their_own),
 		WATCHED(pauses_grow_as_room_ends),
 		WATCHED(busy_time_is_kept_when_there_are_too_many),

@@ -295,6 +295,7 @@ static void a_cupti_is_no_newer_than_the_driver(void **state)
 	assert_true(check_cupti_fits("/usr/local/cuda/lib64/libcupti.so.12", 13000));
 	assert_true(check_cupti_fits("libcupti.so.11.8", 12040));
 	assert_true(check_cupti_fits("/their/cupti", 12040));
+	assert_true(check_cupti_fits("/opt/cuda/lib64/libcupti.so.2024.3.2", 12040));
 	assert_false(check_cupti_fits("/opt/cuda/lib64/libcupti.so.13", 12080));
 }
 
