@@ -173,8 +173,10 @@ try:
 finally:
     with open(os.path.join(folder, "mine"), "w") as file:
         file.write("new")
-    if os.path.basename(folder) == "gone":
+    if os.path.basename(folder) != "saves":
         shutil.rmtree(folder)
+    if os.path.basename(folder) == "barred":
+        open(folder, "w").close()
 """
 
 
@@ -185,12 +187,13 @@ def check_gate_saves(scratch):
         return dsa(scratch, "gate", "--baseline", f"{folder}.json", "--update", "--pairs", "0",
                    "-q", "--", PYTHON, "-c", SAVES_LAST, scratch.at(folder),
                    *program("train", "data")[1:], variables={"TMPDIR": scratch.folder("saved")})
-    done = gate("saves")
-    with open(scratch.at("saves/mine"), encoding="ascii") as file:
-        text = file.read()
-    tap.ok(done.returncode == 0 and text == "mine",
-           "what is saved after a counted loop is put back", text, *said(done))
-    done = gate("gone")
+    for name in "saves", "gone":
+        done = gate(name)
+        with open(scratch.at(name, "mine"), encoding="ascii") as file:
+            text = file.read()
+        tap.ok(done.returncode == 0 and text == "mine",
+               f"what is saved after a counted loop is put back: {name}", text, *said(done))
+    done = gate("barred")
     left = glob.glob(scratch.at("saved/dsa-gate-*/kept/[0-9]*"))
     tap.ok(done.returncode == 3 and len(left) == 1 and
            os.path.dirname(left[0]) + "/put-back" in done.stderr.splitlines()[-1],

@@ -5,9 +5,9 @@
 #include <limits.h>
 #include <string.h>
 
-/* A line with two paths: of each byte there may be four. */
+/* A line with three paths: of each byte there may be four. */
 struct put_back {
-	char text[8 * PATH_MAX + 32];
+	char text[12 * PATH_MAX + 64];
 	size_t length;
 };
 
@@ -19,16 +19,28 @@ static void put_back_plain(struct put_back *line, const char *text)
 	line->length += length;
 }
 
-/* As one word. */
-static void put_back_word(struct put_back *line, const char *path)
+/* So much of it as one word. */
+static void put_back_part(struct put_back *line, const char *path, size_t length)
 {
 	put_back_plain(line, " '");
-	for (; *path != '\0'; path++) {
-		if (*path == '\'')
+	for (size_t i = 0; i < length; i++) {
+		if (path[i] == '\'')
 			put_back_plain(line, "'\\'");
-		line->text[line->length++] = *path;
+		line->text[line->length++] = path[i];
 	}
 	put_back_plain(line, "'");
+}
+
+static void put_back_word(struct put_back *line, const char *path)
+{
+	put_back_part(line, path, strlen(path));
+}
+
+/* Behind a path: a dot, and the number by which it is kept. */
+static void put_back_number(struct put_back *line, const char *kept)
+{
+	put_back_plain(line, ".");
+	put_back_plain(line, strrchr(kept, '/') + 1);
 }
 
 /* Whole, or not at all: a part of a line would take the next one with it. */
@@ -60,22 +72,26 @@ static int put_back_open(const char *folder, struct put_back *path)
 }
 
 static bool put_back_line(int fd, struct put_back *line, const char *kept,
-			  const char *path)
+			  const char *path, bool again)
 {
 	line->length = 0;
-	put_back_plain(line, "mv -f --");
+	put_back_plain(line, "mkdir -p --"); /* the program may have removed it */
+	put_back_part(line, path, (size_t)(strrchr(path, '/') - path) + 1);
+	put_back_plain(line, " && mv -fT --"); /* a link to a folder is replaced, too */
 	put_back_word(line, kept);
 	put_back_word(line, path);
+	if (again)
+		put_back_number(line, kept);
 	put_back_plain(line, "\n");
 	/* at once, so that those of several processes do not mix */
 	return put_back_write(fd, line->text, line->length);
 }
 
-bool put_back_add(const char *folder, const char *kept, const char *path)
+bool put_back_add(const char *folder, const char *kept, const char *path, bool again)
 {
 	struct put_back *line = raw_memory(sizeof(*line));
 	int fd = line == NULL ? -1 : put_back_open(folder, line);
-	bool whole = fd >= 0 && put_back_line(fd, line, kept, path);
+	bool whole = fd >= 0 && put_back_line(fd, line, kept, path, again);
 
 	raw_close(fd);
 	raw_unmap(line, sizeof(*line));

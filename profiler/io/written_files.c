@@ -16,6 +16,7 @@
 struct written_file {
 	int fd; /* opened as a path alone, or by the program */
 	struct stat status;
+	bool again;          /* another one of this path is kept already */
 	char path[PATH_MAX]; /* absolute */
 };
 
@@ -30,6 +31,9 @@ enum written_state {
 
 #define PART ".part"
 
+/* Times of files are those of the kernel's last tick. */
+#define TICK_NS 10000000
+
 enum { PROBES = 64, PIECE = 1 << 16, PART_PATH = IO_PATH + sizeof(PART) };
 
 static uint64_t written_hash(const char *path)
@@ -41,13 +45,11 @@ static uint64_t written_hash(const char *path)
 	return hash / WRITTEN_STATES * WRITTEN_STATES;
 }
 
-/* Marks the path, if it has no mark yet. Returns where that stands; NULL: there is no
- * room. */
-static _Atomic uint64_t *written_mark(struct io_page *page, const char *path,
+/* Marks what has this hash, if it has no mark yet. Returns where that stands; NULL: there is
+ * no room. */
+static _Atomic uint64_t *written_mark(struct io_page *page, uint64_t hash,
 				      enum written_state state, bool *first)
 {
-	uint64_t hash = written_hash(path);
-
 	for (unsigned i = 0; i < PROBES; i++) {
 		_Atomic uint64_t *mark =
 			&page->marks[(hash / WRITTEN_STATES + i) % IO_MARKS];
@@ -90,7 +92,8 @@ static void written_note(struct io_page *page, int fd, enum written_state state)
 	if (data_path_of(fd, path, sizeof(path)) < 0)
 		atomic_fetch_add(&page->dropped_written, 1);
 	else if (data_path(path) &&
-		 (written_mark(page, path, status.st_size > 0 ? state : WRITTEN_OWN,
+		 (written_mark(page, written_hash(path),
+			       status.st_size > 0 ? state : WRITTEN_OWN,
 			       &first) == NULL ||
 		  first))
 		written_name(page, path);
@@ -106,10 +109,15 @@ void written_opened(struct io_page *page, int fd)
 
 /* ---- what is kept ---- */
 
-/* True of a file with a name that has more than `length`. */
+static bool written_is_kept(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) || S_ISLNK(status->st_mode);
+}
+
+/* True of a file with a name, or a link, that has more than `length`. */
 static bool written_look_open(struct written_file *file, off_t length)
 {
-	return fstat(file->fd, &file->status) == 0 && S_ISREG(file->status.st_mode) &&
+	return fstat(file->fd, &file->status) == 0 && written_is_kept(&file->status) &&
 	       file->status.st_size > length &&
 	       data_path_of(file->fd, file->path, sizeof(file->path)) > 0 &&
 	       data_path(file->path);
@@ -119,6 +127,7 @@ static bool written_look_open(struct written_file *file, off_t length)
 static bool written_look(struct written_file *file, int at, const char *path, int flags,
 			 off_t length)
 {
+	file->again = false;
 	file->fd = (int)syscall(SYS_openat, at, path, O_PATH | O_CLOEXEC | flags, 0);
 	if (file->fd < 0)
 		return false;
@@ -194,11 +203,24 @@ static void written_part(const char place[IO_PATH], char part[PART_PATH])
 	memcpy(part + length, PART, sizeof(PART));
 }
 
+static bool written_copy_link(const struct written_file *file, const char *place)
+{
+	char target[PATH_MAX];
+	long length = syscall(SYS_readlinkat, AT_FDCWD, file->path, target, PATH_MAX);
+
+	if (length < 0 || length >= PATH_MAX)
+		return false;
+	target[length] = '\0';
+	return syscall(SYS_symlinkat, target, AT_FDCWD, place) == 0;
+}
+
 /* No part of it is ever put back. */
 static bool written_copy(const struct written_file *file, const char *place)
 {
 	char part[PART_PATH];
 
+	if (S_ISLNK(file->status.st_mode))
+		return written_copy_link(file, place);
 	written_part(place, part);
 	if (written_copy_to(file, part) &&
 	    syscall(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, place, 0) == 0)
@@ -246,28 +268,58 @@ static bool written_move(const struct written_file *file, const char *place)
 
 typedef bool written_way(const struct written_file *file, const char *place);
 
-/* When its length, its name or its permissions changed last, as CLOCK_REALTIME. */
-static uint64_t written_changed(const struct written_file *file)
+/* Nobody has changed its length, its name or its permissions since files are kept. */
+static bool written_is_old(const struct io_page *page, const struct written_file *file)
 {
 	const struct timespec *changed = &file->status.st_ctim;
 
-	return (uint64_t)changed->tv_sec * 1000000000 + (uint64_t)changed->tv_nsec;
+	return (uint64_t)changed->tv_sec * 1000000000 + (uint64_t)changed->tv_nsec +
+		       TICK_NS <
+	       page->keeping;
 }
 
-/* True if it is to be kept, by the caller. What has no mark is the user's if nobody has
- * changed it since files are kept. */
-static bool written_claim(struct io_page *page, const struct written_file *file)
+/* It was made since then. False also where the file system does not say. */
+static bool written_is_new(const struct io_page *page, const struct written_file *file)
 {
+	struct statx status;
+
+	return syscall(SYS_statx, file->fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) ==
+		       0 &&
+	       (status.stx_mask & STATX_BTIME) != 0 &&
+	       (uint64_t)status.stx_btime.tv_sec * 1000000000 +
+			       status.stx_btime.tv_nsec >=
+		       page->keeping;
+}
+
+/* The first time that this file is asked for, whatever it is called. */
+static bool written_is_first(struct io_page *page, const struct written_file *file)
+{
+	uint64_t hash =
+		random_mix(file->status.st_ino + random_mix(file->status.st_dev));
 	bool first;
-	_Atomic uint64_t *mark = written_mark(page, file->path, WRITTEN_OWN, &first);
-	uint64_t there = written_hash(file->path) | WRITTEN_THERE;
+
+	return written_mark(page, hash / WRITTEN_STATES * WRITTEN_STATES, WRITTEN_OWN,
+			    &first) != NULL &&
+	       first;
+}
+
+/* True if it is to be kept, by the caller. What is old is the user's, also where the program
+ * has given it another's name, by that of its folder. */
+static bool written_claim(struct io_page *page, struct written_file *file)
+{
+	bool first, claimed, old = written_is_old(page, file);
+	uint64_t hash = written_hash(file->path), there = hash | WRITTEN_THERE;
+	_Atomic uint64_t *mark = written_mark(page, hash, WRITTEN_OWN, &first);
 
 	if (mark == NULL)
-		return written_changed(file) < page->keeping;
+		return old;
 	if (first)
 		written_name(page, file->path);
-	return first || atomic_compare_exchange_strong(
-				mark, &there, there - WRITTEN_THERE + WRITTEN_OWN);
+	claimed = first ? !written_is_new(page, file)
+			: atomic_compare_exchange_strong(
+				  mark, &there, there - WRITTEN_THERE + WRITTEN_OWN);
+	file->again = old && written_is_first(page, file) && !claimed;
+	return claimed || file->again;
 }
 
 /* The line first, as the program may be killed in between. Without one the file is still
@@ -275,7 +327,7 @@ static bool written_claim(struct io_page *page, const struct written_file *file)
 static bool written_store(const struct io_page *page, const struct written_file *file,
 			  const char *place, written_way *way)
 {
-	bool named = put_back_add(page->kept_folder, place, file->path);
+	bool named = put_back_add(page->kept_folder, place, file->path, file->again);
 
 	return ((way != NULL && way(file, place)) || written_copy(file, place)) &&
 	       named;
@@ -292,7 +344,7 @@ static void written_lose(struct io_page *page, const char *path)
 	atomic_store(&lost->number, number + 1);
 }
 
-static void written_keep(struct io_page *page, const struct written_file *file,
+static void written_keep(struct io_page *page, struct written_file *file,
 			 written_way *way)
 {
 	char place[IO_PATH];
@@ -304,7 +356,7 @@ static void written_keep(struct io_page *page, const struct written_file *file,
 }
 
 /* One at a time; who can't wait, or would wait for one that was killed, copies. */
-static void written_keep_alone(struct io_page *page, const struct written_file *file,
+static void written_keep_alone(struct io_page *page, struct written_file *file,
 			       written_way *way)
 {
 	uint32_t free = 0;

@@ -4,12 +4,13 @@
  *
  * A file that is truncated gets a second name in the folder of those that are kept, and
  * an empty one with its owner and permissions takes its first, at once. One that another
- * is renamed over, or that is removed, gets a second name there. Where that can't be, as
- * between file systems or in a folder that can't be written, it is copied; so is one
- * that gets shorter. Each path once: what is there the second time the program wrote
- * itself. One that it writes into without that is kept, with what it added, when it is
- * overwritten later. Of more paths than can be told apart by their marks those are kept
- * that nobody has changed since files are.
+ * is renamed over, that gets another name or is removed, gets a second name there; so does
+ * a symbolic link. Where that can't be, as between file systems or in a folder that can't
+ * be written, it is copied; so is one that gets shorter. Each path once: what is there the
+ * second time the program wrote itself, or it is the user's by the new name of a folder,
+ * which nobody has changed since files are kept, and is put back beside the first. What was
+ * made since then is the program's. One that it writes into without that is kept, with what
+ * it added, when it is overwritten later.
  *
  * All keep errno.
  */
@@ -30,7 +31,7 @@ void written_truncates(int at, const char *path);
 void written_shortens(const char *path, off_t length);
 void written_shortens_open(int fd, off_t length);
 
-/* Before another is renamed to it, or it is removed; and after the former. */
+/* Before another is renamed to it, it is renamed or removed; and after the first of these. */
 void written_replaces(int at, const char *path);
 void written_replaced(int at, const char *path);
 

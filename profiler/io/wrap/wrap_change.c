@@ -11,23 +11,28 @@ static int wrap_change_renamed(int result, int at, const char *path)
 	return result;
 }
 
+/* What gets another name is lost with that. */
+static void wrap_change_renames(int from_at, const char *from, int at, const char *to)
+{
+	written_replaces(from_at, from);
+	written_replaces(at, to);
+}
+
 int rename(const char *from, const char *to)
 {
-	written_replaces(AT_FDCWD, to);
+	wrap_change_renames(AT_FDCWD, from, AT_FDCWD, to);
 	return wrap_change_renamed(real.rename(from, to), AT_FDCWD, to);
 }
 
 int renameat(int from_at, const char *from, int at, const char *to)
 {
-	written_replaces(at, to);
+	wrap_change_renames(from_at, from, at, to);
 	return wrap_change_renamed(real.renameat(from_at, from, at, to), at, to);
 }
 
-/* With flags it exchanges two, or replaces none. */
 int renameat2(int from_at, const char *from, int at, const char *to, unsigned flags)
 {
-	if (flags == 0)
-		written_replaces(at, to);
+	wrap_change_renames(from_at, from, at, to);
 	return wrap_change_renamed(real.renameat2(from_at, from, at, to, flags), at,
 				   to);
 }

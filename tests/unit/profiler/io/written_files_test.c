@@ -10,13 +10,15 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-/* Its files are kept from now on. */
+enum { TICK_US = 20000 }; /* files have the time of a tick */
+
 static struct io_page *keeping_page(void)
 {
 	struct io_page *page = io_part_page();
@@ -24,8 +26,15 @@ static struct io_page *keeping_page(void)
 	snprintf(page->kept_folder, sizeof(page->kept_folder), "%.400s/kept",
 		 scratch_path());
 	assert_int_equal(mkdir("kept", 0700), 0);
-	page->keeping = clock_real();
 	return page;
+}
+
+/* The user's files are there; what is made from now on is the program's. */
+static void keep(struct io_page *page)
+{
+	usleep(TICK_US);
+	page->keeping = clock_real();
+	usleep(TICK_US);
 }
 
 static void overwrite(const char *name)
@@ -42,14 +51,16 @@ static void the_script_names_what_it_moves_and_asks_nothing(void **state)
 
 	(void)state;
 	scratch_file("model.pt", 100);
+	keep(page);
 	overwrite("model.pt");
 	assert_int_equal(scratch_size("kept/1"), 100);
 	script = fopen("kept/put-back", "r");
 	assert_non_null(script);
 	assert_in_range(fread(text, 1, sizeof(text) - 1, script), 1, sizeof(text));
 	fclose(script);
-	snprintf(line, sizeof(line), "\nmv -f -- '%s/1' '%s/model.pt'\n",
-		 page->kept_folder, scratch_path());
+	snprintf(line, sizeof(line),
+		 "\nmkdir -p -- '%s/' && mv -fT -- '%s/1' '%s/model.pt'\n",
+		 scratch_path(), page->kept_folder, scratch_path());
 	assert_non_null(strstr(text, line));
 }
 
@@ -71,9 +82,9 @@ static void what_is_moved_is_never_gone(void **state)
 
 	(void)state;
 	scratch_file("model.pt", 100);
+	page->keeping = UINT64_MAX; /* all is the user's */
 	assert_int_equal(pthread_create(&thread, NULL, watch_model, &gone), 0);
 	for (int i = 0; i < TIMES; i++) {
-		memset(page->marks, 0, sizeof(page->marks));
 		written_truncates(AT_FDCWD, "model.pt");
 		scratch_file("model.pt", 100);
 	}
@@ -90,6 +101,7 @@ static void one_that_the_script_can_not_name_is_told_as_lost(void **state)
 	(void)state;
 	assert_int_equal(mkdir("kept/put-back", 0700), 0);
 	scratch_file("model.pt", 100);
+	keep(page);
 	overwrite("model.pt");
 	assert_int_equal(page->lost_count, 1);
 	assert_int_equal(page->lost[0].number, 1);
@@ -104,6 +116,7 @@ static void one_that_was_added_to_is_kept_later(void **state)
 	(void)state;
 	scratch_file("data", 10);
 	scratch_file("log", 100);
+	keep(page);
 	io_part_batch(1, "data");
 	io_part_close(io_part_open("log", O_WRONLY | O_APPEND));
 	io_part_close(io_part_open("new", O_WRONLY | O_CREAT));
@@ -133,8 +146,8 @@ static void a_small_stack_is_enough(void **state)
 	pthread_t thread;
 
 	(void)state;
-	keeping_page();
 	scratch_file("model.pt", 100);
+	keep(keeping_page());
 	pthread_attr_init(&small);
 	assert_int_equal(pthread_attr_setstacksize(&small, STACK), 0);
 	assert_int_equal(pthread_create(&thread, &small, overwrite_model, NULL), 0);
@@ -162,6 +175,7 @@ static void keeping_needs_no_room_for_names(void **state)
 	(void)state;
 	scratch_file("data", 10);
 	scratch_file("last.pt", 100);
+	keep(page);
 	io_part_batch(1, "data");
 	dump("picture", IO_WRITTEN + MORE);
 	scratch_file("picture280", 5);
@@ -207,6 +221,7 @@ static void neither_is_a_path_too_long(void **state)
 		path[i] = '/';
 	path[sizeof(path) - 1] = '\0';
 	scratch_file(path, 100);
+	keep(page);
 	overwrite(path);
 	assert_int_equal(page->lost_count, 0);
 	assert_int_equal(page->dropped_written, 1);
@@ -226,6 +241,7 @@ static void what_gets_shorter_is_kept_as_it_was(void **state)
 	(void)state;
 	scratch_file("a", 100);
 	scratch_file("b", 100);
+	keep(page);
 	written_shortens("a", 100);
 	written_shortens("a", 200);
 	assert_int_equal(page->kept_count, 0);
@@ -243,6 +259,88 @@ static void what_gets_shorter_is_kept_as_it_was(void **state)
 	close(fd);
 }
 
+static void rename_file(const char *from, const char *to)
+{
+	written_replaces(AT_FDCWD, from);
+	written_replaces(AT_FDCWD, to);
+	assert_int_equal(rename(from, to), 0);
+	written_replaced(AT_FDCWD, to);
+}
+
+static void remove_file(const char *path)
+{
+	written_replaces(AT_FDCWD, path);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void put_back(void)
+{
+	assert_int_equal(system("sh kept/put-back"), 0); /* NOLINT(cert-env33-c) */
+}
+
+/* What was the last one becomes the one before, which is overwritten next time. */
+static void checkpoints_that_are_rotated_are_kept(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("last.pt", 100);
+	scratch_file("prev.pt", 50);
+	keep(page);
+	for (int i = 0; i < 3; i++) {
+		rename_file("last.pt", "prev.pt");
+		scratch_file("last.pt", 7);
+	}
+	assert_int_equal(page->kept_count, 2);
+	put_back();
+	assert_int_equal(scratch_size("last.pt"), 100);
+	assert_int_equal(scratch_size("prev.pt"), 50);
+}
+
+/* As what it was called before is not known, beside the one that it replaced; the program's
+ * own are not. */
+static void folders_that_are_rotated_are_kept(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("last/a", 100);
+	scratch_file("prev/a", 50);
+	keep(page);
+	for (int i = 0; i < 3; i++) {
+		remove_file("prev/a");
+		assert_int_equal(rmdir("prev"), 0);
+		assert_int_equal(rename("last", "prev"), 0);
+		scratch_file("last/a", 7);
+	}
+	assert_int_equal(page->kept_count, 2);
+	remove_file("prev/a");
+	assert_int_equal(rmdir("prev"), 0);
+	assert_int_equal(page->kept_count, 2);
+	put_back();
+	assert_int_equal(scratch_size("prev/a"), 50);
+	assert_int_equal(scratch_size("prev/a.2"), 100);
+}
+
+static void links_are_kept(void **state)
+{
+	struct io_page *page = keeping_page();
+	char target[8] = "";
+
+	(void)state;
+	scratch_file("good.pt", 100);
+	assert_int_equal(symlink("good.pt", "latest"), 0);
+	keep(page);
+	for (int i = 0; i < 2; i++) {
+		remove_file("latest");
+		assert_int_equal(symlink("kept", "latest"), 0); /* a folder */
+	}
+	assert_int_equal(page->kept_count, 1);
+	put_back();
+	assert_int_equal(readlink("latest", target, sizeof(target)), 7);
+	assert_memory_equal(target, "good.pt", 7);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +353,9 @@ int main(int argc, char **argv)
 		IN_PAGE(neither_does_it_room_for_marks),
 		IN_PAGE(neither_is_a_path_too_long),
 		IN_PAGE(what_gets_shorter_is_kept_as_it_was),
+		IN_PAGE(checkpoints_that_are_rotated_are_kept),
+		IN_PAGE(folders_that_are_rotated_are_kept),
+		IN_PAGE(links_are_kept),
 	};
 
 	if (argc > 1)
