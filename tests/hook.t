@@ -196,6 +196,13 @@ def check_validates(scratch):
     tap.ok(result["configuration"]["batch"] == 8 and
            {w["used"] for w in result["windows"]} == {True}, "and its batches are counted",
            result["configuration"], *result["windows"])
+    dsa_run(scratch, "out-within", "-q --budget 6s", "validates", "data", "workers=2", "every=15")
+    windows = result_of(scratch, "out-within")["windows"]
+    tap.ok({w["kind"] for w in windows if w["certified"]} >=
+           {"synthetic", "loaded", "cached", "real", "prep"} and
+           not any("batches" in w["why"] for w in windows if not w["certified"]),
+           "one within the loop leaves windows valid",
+           *((w["kind"], w["certified"], w["why"]) for w in windows))
 
 
 def check_untrained(scratch):

@@ -222,7 +222,7 @@ void dsa_hook_round(uint32_t batches)
 
 void dsa_hook_loader(uint64_t loader)
 {
-	if (hook.trace == NULL || !hook.trace->observe)
+	if (hook.trace == NULL)
 		return;
 	hook.before = hook.loader;
 	hook.loader = loader;

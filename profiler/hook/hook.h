@@ -125,8 +125,9 @@ HOOK_EXPORT void dsa_hook_round(uint32_t batches);
 /* The program began another epoch by itself: the loader does what it asked for. */
 HOOK_EXPORT void dsa_hook_cut(void);
 
-/* Whose batches, as dsa_io_batch_of() has it, are observed from the next epoch on; not called:
- * those of all loaders of the program. Before dsa_hook_cut(). */
+/* Whose batches, as dsa_io_batch_of() has it, count from now on or, in a program that is
+ * observed, from the next epoch on, before dsa_hook_cut(); not called: those of all loaders of
+ * the program. */
 HOOK_EXPORT void dsa_hook_loader(uint64_t loader);
 
 /* So long did it take from when the program began an epoch until its first batch came. */

@@ -31,6 +31,10 @@ def loader_key(seed, dataset):
     return 0 if seed is None else hash((seed, data_key(dataset))) & 0xffffffffffffffff or 1
 
 
+def key_of_iterator(it):
+    return loader_key(getattr(it, "_base_seed", None), it._dsa_loads[0])
+
+
 def loader_of(fetcher):
     """The same where a batch is made: in a worker, or for an iterator that says so."""
     module = sys.modules.get("torch.utils.data._utils.worker")

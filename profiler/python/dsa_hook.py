@@ -26,7 +26,7 @@ import dsa_recipe
 from dsa_batches import Stream, count
 from dsa_driver import (ONLY_WATCHES, Driver, Unmeasured, copied, device, is_left, is_own,
                         refusal)
-from dsa_fetch import loader_key, patch_fetcher
+from dsa_fetch import key_of_iterator, patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
@@ -175,7 +175,8 @@ class Hook:
 
     def take(self, it):
         serves = self.served(it)
-        loading = Loading(self.module, self.plain, self.library)
+        loading = Loading(self.module, self.plain, self.library,
+                          self.observes == ONLY_WATCHES)
         if not self.driver.open(self.about(serves), loading):
             self.turn_off()
             return False
@@ -338,10 +339,6 @@ def tell_fetcher(it):
             fetcher._dsa_seed = getattr(it, "_base_seed", None)
     except AttributeError:  # one of the program's that takes none
         pass
-
-
-def key_of_iterator(it):
-    return loader_key(getattr(it, "_base_seed", None), it._dsa_loads[0])
 
 
 def returned(it):

@@ -8,6 +8,7 @@ import time
 
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, Repeated, Thrown, count, same_indices
 from dsa_driver import Unmeasured, copied
+from dsa_fetch import key_of_iterator
 
 STREAM, LIST, POOL, LOADED = range(4)  # enum hook_source
 POOLED = (POOL, LOADED)
@@ -68,8 +69,9 @@ def copy_of(module, loader, batches, workers):
 class Loading:
     """One iterator of the loader that drives, and the list and pool of its windows."""
 
-    def __init__(self, module, next_of, library):
+    def __init__(self, module, next_of, library, observes):
         self.module, self.next_of, self.library = module, next_of, library
+        self.observes = observes  # the hook says whose batches are its then
         self.pool = Pool(module.torch)
         self.asked = self.it = self.stream = self.copy = None
         self.source, self.batches = STREAM, []
@@ -81,9 +83,15 @@ class Loading:
         self.asked = asked, asked._sampler_iter
         self.it, self.stream = it, it._sampler_iter
         self.source = STREAM
+        self.is_served_by(it)
         self.stale = self.stream.renews and self.stream.endless is None
         if self.stream.renews:
             it._IterableDataset_len_called = None  # or torch warns of each batch beyond
+
+    def is_served_by(self, it):
+        """Batches of others do not count."""
+        if not self.observes:
+            self.library.loader(key_of_iterator(it))
 
     def ahead(self):
         workers = self.it._num_workers
@@ -196,6 +204,7 @@ class Loading:
         try:
             if not own and self.copy is None:
                 self.copy = copy_of(self.module, self.it._dsa_loader(), self.batches, workers)
+                self.is_served_by(self.copy)
         except Exception:  # a loader that is made otherwise
             return NOT_MADE
         if own and self.source != LIST:
@@ -212,6 +221,7 @@ class Loading:
         """Ends its workers."""
         if self.copy is not None:
             self.copy._shutdown_workers()
+            self.is_served_by(self.it)
         self.copy = None
 
     def leave(self):

@@ -7,6 +7,7 @@ file was really read.
 """
 import atexit
 import glob
+import itertools
 import json
 import os
 import random
@@ -185,8 +186,9 @@ class Eights:
         return self.count // 8
 
 
-def validates(folder, workers=0, leaves=10**6):
-    """Three epochs, which it leaves after so many steps, with a validation after each."""
+def validates(folder, workers=0, leaves=10**6, every=10**6):
+    """Three epochs, which it leaves after so many steps, with a validation after each, and a
+    short one after every so many steps."""
     data, training = Files(folder, 5), Training(800)
     loader = torch.utils.data.DataLoader(data, batch_sampler=Eights(len(data)),
                                          num_workers=int(workers))
@@ -194,6 +196,8 @@ def validates(folder, workers=0, leaves=10**6):
     for _ in range(3):
         for step, batch in enumerate(loader):
             training.step(batch)
+            if step % int(every) == int(every) - 1:
+                list(itertools.islice(others, 5))
             if step == int(leaves):
                 break
         with torch.no_grad():
