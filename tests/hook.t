@@ -215,13 +215,14 @@ def check_untrained(scratch):
 
 
 def check_breaks(scratch):
-    done = dsa_run(scratch, "out-breaks", "-q --budget 6s", "breaks", "data")
-    windows = result_of(scratch, "out-breaks")["windows"]
-    kinds = {w["kind"] for w in windows if w["used"]}
-    tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
-           any("began another epoch" in w["why"] for w in windows),
-           "a loop that the program leaves is followed into its next epoch", kinds,
-           done.stderr, *windows)
+    for anew in "anew=0", "anew=1":
+        done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
+        windows = result_of(scratch, "out-" + anew)["windows"]
+        kinds = {w["kind"] for w in windows if w["used"]}
+        tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
+               any("began another epoch" in w["why"] for w in windows),
+               f"{anew}: a loop that the program leaves is followed into its next epoch", kinds,
+               done.stderr, *windows)
 
 
 def is_of_python_3_8(path):

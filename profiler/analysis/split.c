@@ -8,9 +8,8 @@
 
 /* What the batches of real windows read. */
 struct split_reads {
-	uint64_t bytes, storage_bytes;
+	uint64_t batches, bytes, storage_bytes;
 	uint32_t unseen; /* enum trace_unseen */
-	unsigned windows;
 };
 
 static struct split_reads split_look(const struct window *windows, size_t count)
@@ -22,10 +21,10 @@ static struct split_reads split_look(const struct window *windows, size_t count)
 
 		if (windows[i].kind != TRACE_REAL || windows[i].seconds <= 0)
 			continue;
+		reads.batches += made->batches;
 		reads.bytes += made->bytes;
 		reads.storage_bytes += made->storage_bytes;
 		reads.unseen |= made->unseen;
-		reads.windows++;
 	}
 	return reads;
 }
@@ -36,7 +35,7 @@ static enum profile_split split_choose(const struct split_reads *reads,
 	/* Of a loader that is watched, processes may read that nobody knows. */
 	bool known = profile_loader(profile) != LOADER_WATCH;
 
-	if (known && reads->windows > 0 && reads->unseen == 0 && reads->bytes == 0)
+	if (known && reads->batches > 0 && reads->unseen == 0 && reads->bytes == 0)
 		return SPLIT_MEMORY;
 	if (known && reads->unseen == TRACE_MAPPED && reads->storage_bytes == 0)
 		return SPLIT_STORAGE;
@@ -143,7 +142,7 @@ int split_stalls(const struct window *windows, size_t count, struct profile *pro
 	    (!unknown && by != SPLIT_MEMORY))
 		return 0;
 	profile->split.id = (int)by;
-	if (unknown && by != SPLIT_NONE)
+	if (by != SPLIT_NONE && (unknown || windows[0].trace->observe))
 		split_set(profile, by);
 	return split_write(windows, &reads, profile);
 }

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { SOON = 64 }; /* batches */
+
 static struct hook hook; /* of one loader of this process */
 
 /* ---- opening ---- */
@@ -196,9 +198,11 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 		hook.delivered_ns = clock_now();
 	driver_delivered(&hook.driver, samples, hook.epoch, blocked_ns);
 	atomic_fetch_add(&hook.page->given, 1);
-	/* The ring is read before it overwrites what a long window has not counted. */
-	if (window != NULL &&
-	    atomic_load(&hook.page->batch_count) - hook.counted > IO_BATCHES / 2)
+	/* The ring is read before it overwrites what a long window has not counted; and soon,
+	 * as the program may be killed. Of one that is watched only its end tells whether the
+	 * records do. */
+	if (window != NULL && atomic_load(&hook.page->batch_count) - hook.counted >
+				      (hook.watched ? IO_BATCHES / 2 : SOON))
 		hook_add_batches(&hook, window);
 }
 
@@ -228,10 +232,12 @@ void dsa_hook_loader(uint64_t loader)
 	hook.loader = loader;
 }
 
-void dsa_hook_cut(void)
+void dsa_hook_cut(uint32_t other)
 {
 	if (hook.trace == NULL)
 		return;
+	if (other)
+		hook.pair = UINT32_MAX;
 	atomic_store(&hook.page->loaded, 0);
 	hook_begin_epoch(&hook);
 	driver_cut(&hook.driver);

@@ -122,8 +122,9 @@ HOOK_EXPORT void dsa_hook_outside(uint64_t now);
  * next window on all are of whole rounds. */
 HOOK_EXPORT void dsa_hook_round(uint32_t batches);
 
-/* The program began another epoch by itself: the loader does what it asked for. */
-HOOK_EXPORT void dsa_hook_cut(void);
+/* The program began another epoch by itself: the loader does what it asked for. `other`: of
+ * other data, of which another list is to be made. */
+HOOK_EXPORT void dsa_hook_cut(uint32_t other);
 
 /* Whose batches, as dsa_io_batch_of() has it, count from now on or, in a program that is
  * observed, from the next epoch on, before dsa_hook_cut(); not called: those of all loaders of

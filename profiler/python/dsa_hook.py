@@ -61,7 +61,8 @@ class Hook:
         self.torch = None  # when it is imported
         self.loader = None  # that drives: a weak reference, one for each loader
         self.loads = None  # its data set and batch
-        self.over = False  # its last epoch, to which the next one is to come
+        self.over = False  # its last epoch, to which the next one is to come,
+        self.other = False  # and is of another data set
         self.loading = None
         self.off = False
         self.inside = False  # of the driver's own request
@@ -95,13 +96,16 @@ class Hook:
 
     def succeeds(self, it):
         """True where the program made its loader anew, as some do for each epoch, and once one
-        is over its data set, too."""
+        is over its data set, too; or trains from one of another data set of its kind."""
         if self.loading is None or self.loader() is not None:
             return False
         mine, its = self.loads, it._dsa_loads
+        is_trained = it._dsa_steps > 0 and self.backwards > it._dsa_backwards
         if mine[1:] != its[1:] or not (mine[0] is its[0] or
-                                       self.over and is_like(mine[0], its[0])):
+                                       self.over and is_like(mine[0], its[0]) or
+                                       is_trained and type(mine[0]) is type(its[0])):
             return False
+        self.other = mine[0] is not its[0]
         self.loader, self.loads, self.over = it._dsa_loader, its, False
         return True
 
@@ -138,7 +142,7 @@ class Hook:
     def go_on(self, it, error):
         """Without dsa, from where windows have left the loader."""
         self.give_up(error)
-        self.library.cut()
+        self.library.cut(0)
         try:
             if self.loading.source == LOADED:  # its workers make what nobody gets
                 self.loading.drain()
@@ -267,12 +271,13 @@ class Hook:
         """The program began another epoch: what that costs is no step."""
         self.library.outside(entered)
         self.library.loader(key_of_iterator(it))
-        self.library.cut()
+        self.library.cut(self.other)
+        self.other = False
         loaded = self.loading.source == LOADED  # whose workers had no time for it
         self.follow(it, self.served(it))
         began = now()
         batch, _ = self.loading.next()
-        if not loaded:
+        if not loaded and it._dsa_steps == 0:
             self.library.epoch(it._dsa_start_ns + now() - began)
         return batch
 

@@ -45,7 +45,7 @@ FUNCTIONS = {
     "dsa_hook_renewed": [ctypes.c_uint64],
     "dsa_hook_outside": [ctypes.c_uint64],
     "dsa_hook_round": [ctypes.c_uint32],
-    "dsa_hook_cut": [],
+    "dsa_hook_cut": [ctypes.c_uint32],
     "dsa_hook_loader": [ctypes.c_uint64],
     "dsa_hook_epoch": [ctypes.c_uint64],
     "dsa_hook_epoch_end": [ctypes.c_uint64],

@@ -376,7 +376,7 @@ class Watch:
     def first_step(self, passing, entered):
         """The program began another pass: what that costs is no step."""
         self.library.outside(entered)
-        self.library.cut()
+        self.library.cut(0)
         self.loading.take_over(passing)
         began = now()
         batch, _ = self.loading.give()
@@ -392,7 +392,7 @@ class Watch:
     def go_on(self, passing, error):
         """Without dsa, which is told."""
         self.off = True
-        self.library.cut()
+        self.library.cut(0)
         self.library.refuse(str(error).encode())
         return next(passing.it)
 

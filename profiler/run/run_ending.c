@@ -172,7 +172,7 @@ static int run_ending_why(const struct run_ending *ending, struct profile *profi
 	enum conductor_why why = ending->end->why;
 
 	if ((why == CONDUCTOR_BUDGET || why == CONDUCTOR_ENDED) &&
-	    run_ending_is_alone(ending->trace) && !analyse_complete(profile))
+	    run_ending_is_alone(ending->trace))
 		return run_ending_alone(ending, profile);
 	if (*ending->end->text == '\0' && !analyse_complete(profile)) {
 		if (*ending->left != '\0')

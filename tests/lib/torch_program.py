@@ -222,11 +222,15 @@ def infers(folder):
     print("the end", flush=True)
 
 
-def breaks(folder, workers=2):
-    """Counts its steps itself: an epoch has fewer than there are batches."""
-    loader = loader_of(Files(folder, 1), num_workers=int(workers))
-    training = Training(800)
+def breaks(folder, workers=2, anew=0):
+    """Counts its steps itself: an epoch has fewer than there are batches; or is one of a subset,
+    and of a loader, made anew."""
+    data, training = Files(folder, 1), Training(800)
+    loader = loader_of(data, num_workers=int(workers))
     for _ in range(10**6):
+        if int(anew):
+            drawn = torch.randperm(len(data)).tolist()
+            loader = loader_of(torch.utils.data.Subset(data, drawn), num_workers=int(workers))
         for number, batch in enumerate(loader):
             training.step(batch)
             if number == 39:

@@ -15,6 +15,7 @@
 
 static struct profile profile;
 static struct trace *trace;
+static struct window real = {.kind = TRACE_REAL, .seconds = 1};
 
 /* Training waits for .4 of its time; of that .3 is fetch by the second proof. */
 static const char *no_list;
@@ -23,8 +24,6 @@ static double fetch_half = NAN;
 static void split_of(enum profile_loader kind, const struct trace_made *made,
 		     double fetch)
 {
-	struct window window = {.kind = TRACE_REAL, .seconds = 1};
-
 	profile_free(&profile);
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.6, .59, .61};
 	profile.proof.share[STAGE_FETCH] = fetch;
@@ -33,9 +32,9 @@ static void split_of(enum profile_loader kind, const struct trace_made *made,
 	trace->loader.kind = kind;
 	strcpy(trace->loader.no_list, no_list);
 	trace->windows[0].made = *made;
-	window.trace = trace;
-	window.raw = &trace->windows[0];
-	assert_int_equal(split_stalls(&window, 1, &profile), 0);
+	real.trace = trace;
+	real.raw = &trace->windows[0];
+	assert_int_equal(split_stalls(&real, 1, &profile), 0);
 }
 
 static void split(const struct trace_made *made, double fetch)
@@ -86,10 +85,16 @@ static void an_observed_run_names_no_other_reason(void **state)
 static void where_no_byte_was_waited_for_there_is_no_fetch(void **state)
 {
 	(void)state;
-	split(&(struct trace_made){0}, NAN);
+	split(&(struct trace_made){.batches = 1}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_MEMORY);
 	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
 	close_to(profile.stalls[STAGE_PREP].value, .4, 1e-9);
+	profile.stalls[STAGE_FETCH].value = -.02;
+	trace->observe = 1;
+	assert_int_equal(split_stalls(&real, 1, &profile), 0);
+	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
+	split(&(struct trace_made){0}, NAN); /* nobody knows of any batch */
+	assert_int_equal(profile.split.id, SPLIT_NONE);
 	split(&(struct trace_made){.unseen = TRACE_MAPPED}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_STORAGE);
 	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);

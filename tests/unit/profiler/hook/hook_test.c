@@ -60,7 +60,7 @@ static void another_epoch_refuses_the_window(void **state)
 	(void)state;
 	while (cached->steps < 1)
 		assert_true(fake_step());
-	dsa_hook_cut();
+	dsa_hook_cut(0);
 	fake.source = HOOK_STREAM;
 	assert_int_equal(cached->state, TRACE_REFUSED);
 	assert_false(proven(cached, &why));
@@ -169,12 +169,12 @@ static void an_observed_run_has_whole_epochs_up_to_its_end(void **state)
 		if (step > 0 && step % STEPS == 0) {
 			assert_true(dsa_hook_request(clock_now()));
 			dsa_hook_outside(clock_now());
-			dsa_hook_cut();
+			dsa_hook_cut(0);
 		}
 		assert_true(fake_step());
 	}
 	assert_true(dsa_hook_request(clock_now()));
-	dsa_hook_cut(); /* so that all are counted */
+	dsa_hook_cut(0); /* so that all are counted */
 	for (uint32_t i = 0; i < window->batch_records; i++)
 		batches[trace->batches[window->first_batch + i].epoch]++;
 	for (uint32_t i = 0; i < EPOCHS; i++)
@@ -198,7 +198,7 @@ static void begin_epoch_of(uint64_t loader)
 {
 	dsa_hook_outside(clock_now());
 	dsa_hook_loader(loader);
-	dsa_hook_cut();
+	dsa_hook_cut(0);
 }
 
 /* Each epoch has an iterator of its own; the first is left with 2 batches that it does not
