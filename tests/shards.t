@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -525,9 +526,19 @@ def test_unpacked(tap, scratch, tree):
     done = scratch.run(*words, "tar", folder, "unpacked")
     tap.ok(done.returncode == 3 and "other.tar, which is none of these" in done.stderr,
            "nor is what is made mixed with other files", done.stdout, done.stderr)
+    shutil.copytree(scratch.at("images"), scratch.at("downloaded"))
+    shutil.copy(os.path.join(folder, "train-000.tar.gz"), scratch.at("downloaded"))
+    for form in ("tar", "tfrecord"):
+        done = scratch.run(*words, form, "downloaded", f"downloaded-{form}")
+        tap.ok(done.returncode == 0 and epoch(scratch.at(f"downloaded-{form}")) == tree,
+               f"{form}: a folder of classes is one with an archive beside these, too",
+               done.stdout, done.stderr)
+    shutil.copytree(folder, scratch.at("both"))
+    shutil.copy(scratch.at("ustar-cls/train-003.tar"), scratch.at("both"))
     os.link(os.path.join(folder, "train-001.tar.xz"), os.path.join(folder, "train-000.tgz"))
     for command, says in (((*words, "tree", folder, "no"), "--format tar"),
                           ((*words, "tar", folder, "no"), "would be the same archive"),
+                          ((*words, "tar", "both", "no"), "and train-003.tar is not"),
                           ((*words, "tar", "a.tar.gz", "no"), "gzip could not unpack it")):
         done = scratch.run(*command)
         tap.ok(done.returncode == 3 and says in done.stderr and done.stderr.count("\n") == 1,

@@ -228,7 +228,7 @@ static int convert_main(const struct command *self, int argc, char **argv)
 	asked.config.arg = &asked.progress;
 	signals_take(SIGINT, convert_ask_to_stop, 0);
 	signals_take(SIGTERM, convert_ask_to_stop, 0);
-	if (asked.given && unpack_claims(asked.config.from)) {
+	if (asked.given && unpack_claims(asked.config.from, asked.repack.prep)) {
 		progress_begin(&asked.progress, "archives", 0);
 		status = convert_unpack(&asked, &err);
 		return status < 0 ? cmd_fail(&err) : status;

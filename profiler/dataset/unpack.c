@@ -54,22 +54,41 @@ static int unpack_is_one(const struct dirent *entry)
 	return entry->d_name[0] != '.' && unpack_find(entry->d_name) != NULL;
 }
 
-bool unpack_claims(const char *from)
+/* Whether a folder has one. */
+static bool unpack_has(const char *folder)
 {
-	struct dirent **list;
+	DIR *stream = opendir(folder);
+	const struct dirent *entry;
+	bool found = false;
+
+	while (stream != NULL && !found && (entry = readdir(stream)) != NULL)
+		found = unpack_is_one(entry);
+	if (stream != NULL)
+		closedir(stream);
+	return found;
+}
+
+/* A folder may be a data set without them: only of tar archives are these the rest. */
+bool unpack_claims(const char *from, const char *prep)
+{
+	const struct source_config config = {.prep = prep, .length = 1};
+	struct source *source;
+	enum sample_kind kind;
+	struct error why = {0};
 	struct stat status;
-	int count;
+	bool claims;
 
 	if (stat(from, &status) < 0)
 		return false;
 	if (!S_ISDIR(status.st_mode))
 		return unpack_find(from) != NULL;
-	count = scandir(from, &list, unpack_is_one, NULL);
-	for (int i = 0; i < count; i++)
-		free(list[i]);
-	if (count >= 0)
-		free(list);
-	return count > 0;
+	if (!unpack_has(from))
+		return false;
+	source = sample_source_open(from, &config, &kind, &why);
+	claims = source != NULL ? strcmp(source_kind(source), "tar") == 0
+				: why.code == ENOTSUP;
+	source_close(source);
+	return claims;
 }
 
 /* ---- one of them ---- */
@@ -327,6 +346,35 @@ out:
 	return result;
 }
 
+static int unpack_is_plain(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return entry->d_name[0] != '.' && dot != NULL && strcasecmp(dot, ".tar") == 0;
+}
+
+/* Those that are not compressed would be left out. */
+static int unpack_check_plain(const char *from, const char *packed, struct error *err)
+{
+	DIR *folder = opendir(from);
+	const struct dirent *entry;
+	char shown[2][NAME_SHOWN];
+	int result = 0;
+
+	if (folder == NULL)
+		return error_sys(err, errno, "cannot read %s", from);
+	while (result == 0 && (entry = readdir(folder)) != NULL)
+		if (unpack_is_plain(entry))
+			result = error_set(
+				err, EINVAL,
+				"%s is compressed, and %s is not: put them into two "
+				"folders",
+				name_escape(packed, shown[0], NAME_SHOWN),
+				name_escape(entry->d_name, shown[1], NAME_SHOWN));
+	closedir(folder);
+	return result;
+}
+
 /* Two that would be one file: "a.tar.gz" and "a.tgz". */
 static int unpack_check_names(struct dirent *const *list, int count, struct error *err)
 {
@@ -364,6 +412,8 @@ static int unpack_folder(struct unpack *unpack, struct error *err)
 	if (count < 0)
 		return error_sys(err, errno, "cannot read %s", config->from);
 	result = unpack_check_names(list, count, err);
+	if (result == 0 && count > 0)
+		result = unpack_check_plain(config->from, list[0]->d_name, err);
 	unpack->result->archives = (uint32_t)count;
 	for (int i = 0; i < count; i++) {
 		char path[PATH_MAX];

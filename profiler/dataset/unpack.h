@@ -32,10 +32,12 @@ struct unpack_result {
 	uint64_t bytes;
 };
 
-/* True of what unpack_run() is for. */
-bool unpack_claims(const char *from);
+/* True of what unpack_run() is for: of a folder, unless it is a data set without its archives.
+ * prep: as that of struct repack_config. */
+bool unpack_claims(const char *from, const char *prep);
 
-/* 0 and *result; or -errno: -ECANCELED when stopped. What was made stays. */
+/* 0 and *result; or -errno: -EINVAL of a folder that has archives which are not compressed,
+ * too, -ECANCELED when stopped. What was made stays. */
 int unpack_run(const struct unpack_config *config, struct unpack_result *result,
 	       struct error *err);
 
