@@ -99,9 +99,13 @@ static void convert_remove(const struct convert *convert, uint32_t sample)
 static void convert_remove_all(struct convert *convert)
 {
 	uint32_t begun = (uint32_t)atomic_load(&convert->next);
+	uint32_t classes = source_facts(convert->source)->classes;
 
 	for (uint32_t i = 0; i < begun && i < convert->result.samples; i++)
 		convert_remove(convert, i);
+	for (uint32_t i = 0; i < classes; i++)
+		unlinkat(convert->folder.fd, source_class(convert->source, i),
+			 AT_REMOVEDIR);
 	new_folder_remove(&convert->folder);
 }
 
@@ -234,6 +238,20 @@ static int convert_work_together(struct convert *convert)
 
 /* ---- all ---- */
 
+/* All of them, as their order is what numbers them, whether they have samples or not. */
+static int convert_add_classes(const struct convert *convert, struct error *err)
+{
+	uint32_t classes = source_facts(convert->source)->classes;
+
+	for (uint32_t i = 0; i < classes; i++) {
+		const char *class = source_class(convert->source, i);
+
+		if (mkdirat(convert->folder.fd, class, 0777) < 0 && errno != EEXIST)
+			return convert_write_error(convert, -errno, err);
+	}
+	return 0;
+}
+
 static int convert_fill(struct convert *convert, struct error *err)
 {
 	uint64_t start = clock_now();
@@ -241,7 +259,9 @@ static int convert_fill(struct convert *convert, struct error *err)
 
 	if (result == 0) {
 		pthread_mutex_init(&convert->lock, NULL);
-		result = convert_work_together(convert);
+		result = convert_add_classes(convert, &convert->error);
+		if (result == 0)
+			result = convert_work_together(convert);
 		pthread_mutex_destroy(&convert->lock);
 		/* Pages that are not on the disk yet can't be put out of the cache by a
 		 * run that reads the copy. */

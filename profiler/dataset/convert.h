@@ -5,7 +5,7 @@
  *
  * Pictures that are no larger, and files that can't be decoded, are copied as they are, so
  * that the copy has the same samples in the same order; files that can't be read are left
- * out.
+ * out. Classes without samples have folders, too, so that labels stay the same.
  */
 #ifndef DSA_CONVERT_H
 #define DSA_CONVERT_H

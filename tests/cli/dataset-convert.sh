@@ -13,6 +13,16 @@ echo "many that are broken, in the order of the data set:"
 mkdir many many/a
 for i in 01 02 03 04 05 06 07 08 09 10 11; do echo "no $i" >many/a/$i.jpg; done
 dsa dataset convert --resize 64 many few | grep '^broken' | cut -c 1-18
+echo "labels stay the same, and where it fails nothing is left:"
+mkdir many/before
+dsa dataset convert --resize 64 many all >made
+dsa dataset inspect all | grep ^classes
+head -c 20000 /dev/zero >many/a/12.jpg
+(
+	ulimit -f 16
+	dsa dataset convert --resize 64 many none || echo "status $?"
+)
+[ -e none ] || echo "nothing is left"
 echo "other forms, there and back:"
 rm -f set/checks/hello*
 dsa dataset convert --format tfrecord --shard-size 40K set records | sed 's/, [0-9.]* MB.*//'
