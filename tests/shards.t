@@ -473,7 +473,10 @@ def test_refused(tap, scratch):
         file.write(whole[:len(whole) // 2])
     with open(scratch.at("a.tar.gz"), "wb") as file:
         file.write(b"\x1f\x8b")
-    for name, says in (("cut.tar", "cut short"), ("a.tar.gz", "dsa dataset convert --format tar")):
+    with open(scratch.at("later.tfrecord"), "wb") as file:
+        file.write(record(example({"image": b"x"})) + record(example({"image": b"y", "label": 1})))
+    for name, says in (("cut.tar", "cut short"), ("a.tar.gz", "dsa dataset convert --format tar"),
+                       ("later.tfrecord", "at byte 34 has a label, 'label', and the first")):
         done = scratch.run(DSA, "dataset", "inspect", name)
         tap.ok(done.returncode == 3 and says in done.stderr and done.stderr.count("\n") == 1,
                f"{name} is refused in one line", done.stderr)

@@ -66,6 +66,29 @@ static bool tfrecord_claims(const char *dataset, const struct stat *status,
 	return shards_claim(dataset, status, config, tfrecord_plain);
 }
 
+/* ---- names of features ---- */
+
+/* What programs that write pictures and recordings call them; the first that is there is
+ * meant. */
+static const char *const tfrecord_images[] = {"image/encoded", "image",   "image_raw",
+					      "image_bytes",   "encoded", "jpg",
+					      "jpeg",          NULL};
+static const char *const tfrecord_recordings[] = {
+	"audio/encoded", "audio", "audio_raw", "audio_bytes",
+	"encoded",       "wav",   "flac",      NULL};
+static const char *const tfrecord_labels[] = {
+	"image/class/label", "label", "class", "cls", "target",
+	"image/class/text",  NULL};
+
+static size_t tfrecord_rank(const char *const *names, const char *name)
+{
+	size_t rank = 0;
+
+	while (names[rank] != NULL && strcmp(names[rank], name) != 0)
+		rank++;
+	return rank;
+}
+
 /* ---- records of a file ---- */
 
 /* A file that is walked through, and why it could not be read. */
@@ -89,6 +112,17 @@ static bool tfrecord_is(const char *wanted, const struct example_feature *featur
 	return wanted[0] != '\0' && strcmp(feature->name, wanted) == 0;
 }
 
+/* Where the first record has no label, any that a later one has. */
+static bool tfrecord_is_label(const struct shard_features *features,
+			      const struct example_feature *feature)
+{
+	if (features->label[0] != '\0')
+		return feature->kind != EXAMPLE_NONE &&
+		       tfrecord_is(features->label, feature);
+	return (feature->kind == EXAMPLE_BYTES || feature->kind == EXAMPLE_INT64) &&
+	       tfrecord_labels[tfrecord_rank(tfrecord_labels, feature->name)] != NULL;
+}
+
 /* Finds the two features: 0, -EBADMSG or -EIO. */
 static int tfrecord_find(struct tfrecord_walk *walk, const struct example_bytes *bytes,
 			 uint64_t at, uint64_t size)
@@ -104,8 +138,7 @@ static int tfrecord_find(struct tfrecord_walk *walk, const struct example_bytes 
 		    tfrecord_is(walk->features->image, &feature)) {
 			walk->has_image = true;
 			walk->image = feature;
-		} else if (feature.kind != EXAMPLE_NONE &&
-			   tfrecord_is(walk->features->label, &feature)) {
+		} else if (tfrecord_is_label(walk->features, &feature)) {
 			walk->has_label = true;
 			walk->label = feature;
 		}
@@ -164,7 +197,13 @@ static int tfrecord_add(struct tfrecord_walk *walk, uint64_t at, uint64_t size,
 		found->ignored++;
 		return 0;
 	}
-	if (walk->has_label)
+	if (walk->has_label && walk->features->label[0] == '\0')
+		result = error_set(err, EINVAL,
+				   "the record at byte %llu has a label, '%s', and the "
+				   "first one has none: all have one, or none has",
+				   (unsigned long long)(at - RECORD_HEAD),
+				   walk->label.name);
+	else if (walk->has_label)
 		result = tfrecord_label(walk, at - RECORD_HEAD, label, err);
 	if (result < 0)
 		return result;
@@ -191,27 +230,6 @@ static int tfrecord_read(const void *features, const struct shard_object *object
 }
 
 /* ---- which features ---- */
-
-/* What programs that write pictures and recordings call them; the first that is there is
- * meant. */
-static const char *const tfrecord_images[] = {"image/encoded", "image",   "image_raw",
-					      "image_bytes",   "encoded", "jpg",
-					      "jpeg",          NULL};
-static const char *const tfrecord_recordings[] = {
-	"audio/encoded", "audio", "audio_raw", "audio_bytes",
-	"encoded",       "wav",   "flac",      NULL};
-static const char *const tfrecord_labels[] = {
-	"image/class/label", "label", "class", "cls", "target",
-	"image/class/text",  NULL};
-
-static size_t tfrecord_rank(const char *const *names, const char *name)
-{
-	size_t rank = 0;
-
-	while (names[rank] != NULL && strcmp(names[rank], name) != 0)
-		rank++;
-	return rank;
-}
 
 /* Chooses among the features of an Example, unless they are named already; their names
  * are added to the list. */
