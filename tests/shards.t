@@ -379,6 +379,12 @@ def test_records(tap, scratch, tree):
                "so do a pattern and a list on a web server")
         tap.ok(epoch("s3://bucket/" + names[1]) == epoch(os.path.join(folder, names[1])),
                "so does one file")
+        with open(os.path.join(folder, "a.tfrecord"), "wb"):
+            pass
+        done = scratch.run(DSA, "dataset", "inspect", "--json", "--relist", "s3://bucket/",
+                           variables={"AWS_ENDPOINT_URL_S3": server.url})
+        tap.ok(json.loads(done.stdout or "{}").get("images") == PICTURES,
+               "a first shard without records is passed over", done.stdout, done.stderr)
         broken = bytearray(open(os.path.join(folder, names[2]), "rb").read())
         for at, name, says in ((3000, "data-0.tfrecord", "does not match its checksum"),
                                (4, "length-0.tfrecord", "the checksum of its length is wrong")):

@@ -58,7 +58,7 @@ static ssize_t objects_ranges_read(void *state, void *to, size_t size, uint64_t 
 	return result < 0 ? result : (ssize_t)get.got;
 }
 
-/* Calls kind->read(), or kind->learn() of a first one. */
+/* Calls kind->read(), or kind->learn(). */
 struct objects_use {
 	const struct shard_kind *kind;
 	struct shard_found *found;
@@ -151,17 +151,21 @@ static int objects_shards_paths(const struct shard_kind *kind,
 	return 0;
 }
 
-/* The features of the first one's records. */
-static int objects_shards_learn(struct objects_shards *of,
+/* The features of the records, from the first shard that has any. */
+static int objects_shards_learn(struct objects_shards *of, size_t count,
 				const struct objects_use *use, struct error *err)
 {
-	int result = objects_shard_use(of, 0, use, err);
 	char shown[NAME_SHOWN];
+	int result = 0;
 
-	if (result >= 0)
-		return 0;
-	return error_within(err, result, "the shard '%s'",
-			    name_escape(of->all[0].name, shown, sizeof(shown)));
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		result = objects_shard_use(of, i, use, err);
+		if (result < 0)
+			return error_within(
+				err, result, "the shard '%s'",
+				name_escape(of->all[i].name, shown, sizeof(shown)));
+	}
+	return 0;
 }
 
 /* What the shards are, and how they are read. */
@@ -187,7 +191,7 @@ static int objects_shards_prepare(struct objects_all *all, size_t count,
 	if (result < 0 || all->kind.learn == NULL)
 		return result;
 	all->kind.context = all->elsewhere.features = &all->features;
-	return objects_shards_learn(&all->of, &use, err);
+	return objects_shards_learn(&all->of, count, &use, err);
 }
 
 int objects_shards_index(struct objects *objects, const struct objects_shard *shards,

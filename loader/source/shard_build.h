@@ -47,8 +47,9 @@ struct shard_kind {
 	shards_named named; /* as one that can be read */
 	/* Says why one that is called otherwise can't be; -errno. */
 	int (*refuse)(const char *name, struct error *err);
-	/* Finds the features that the user does not name in the first shard; NULL: such
-	 * shards have none. */
+	/* Finds the features that the user does not name in the first record: 1; 0: the
+	 * shard has none, so the next one is asked; or -errno. NULL: such shards have no
+	 * features. */
 	int (*learn)(const struct source_config *config,
 		     const struct shard_object *object, struct shard_features *features,
 		     struct error *err);

@@ -266,6 +266,7 @@ static int tfrecord_choose(struct example *example, struct shard_features *featu
 	return result;
 }
 
+/* 1; or 0: it has no record. */
 static int tfrecord_look(const struct shard_object *object,
 			 struct shard_features *features, struct error *err)
 {
@@ -296,13 +297,16 @@ static int tfrecord_look(const struct shard_object *object,
 				   : features->audio ? "recording"
 						     : "picture",
 				   walk.has_image ? "label" : "image", shown);
+	} else {
+		result = 1;
 	}
 out:
 	record_reader_fini(&walk.records);
 	return result;
 }
 
-/* Those that the user names, and what the first record says of the others. */
+/* Those that the user names, and what the first record says of the others: 1; or 0: there is
+ * none. */
 static int tfrecord_learn(const struct source_config *config,
 			  const struct shard_object *object,
 			  struct shard_features *features, struct error *err)
@@ -359,8 +363,8 @@ static int tfrecord_learn_first(const struct index_origin *origin,
 	struct shards shards;
 	int result = shards_list(origin, tfrecord_plain, &shards, err);
 
-	if (result == 0 && shards.count > 0)
-		result = tfrecord_learn_file(origin, shards.paths[0], config, features,
+	for (size_t i = 0; result == 0 && i < shards.count; i++)
+		result = tfrecord_learn_file(origin, shards.paths[i], config, features,
 					     err);
 	shards_free(&shards);
 	return result;

@@ -158,6 +158,24 @@ static void files_that_are_counted_are_shards(void **state)
 	}
 }
 
+/* Also where features are named, as labels are learnt then. */
+static void shards_may_be_empty(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	scratch_file("s/a.tfrecord", 0);
+	add("one", 3, "dog");
+	write_to("s/b.tfrecord");
+	scratch_file("s/c.tfrecord", 0);
+	for (int i = 0; i < 2; i++) {
+		source = opened("s", i == 0 ? NULL : "image/encoded", NULL);
+		assert_int_equal(source_count(source), 1);
+		assert_string_equal(sample_text(source, 0), "3 one");
+		source_close(source);
+	}
+}
+
 /* Of any byte of a record, but its length's. */
 static void a_changed_byte_is_found_when_it_is_read(void **state)
 {
@@ -273,6 +291,7 @@ int main(int argc, char **argv)
 		TEST(records_are_samples),
 		TEST(features_can_be_named),
 		TEST(files_that_are_counted_are_shards),
+		TEST(shards_may_be_empty),
 		TEST(a_changed_byte_is_found_when_it_is_read),
 		TEST(what_is_no_tfrecord_is_refused),
 		TEST(a_picture_must_be_found),
