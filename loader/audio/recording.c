@@ -2,6 +2,7 @@
 #include "loader/audio/recording.h"
 #include "loader/base/error.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <sndfile.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 
 enum { CHUNK = 1 << 14 }; /* numbers decoded at a time */
+
+/* Programs that cannot go back to a header say 0 there, or something near 2 or 4 GB. */
+#define WAV_STREAMED UINT32_C(0x7fff0000)
 
 struct recording {
 	const unsigned char *bytes;
@@ -69,6 +73,62 @@ static sf_count_t recording_put(const void *from, sf_count_t count, void *contex
 	return 0;
 }
 
+/* ---- chunks of a WAV ---- */
+
+static bool recording_is_wav(const struct recording *recording)
+{
+	const unsigned char *bytes = recording->bytes;
+
+	return recording->size >= 12 && memcmp(bytes + 8, "WAVE", 4) == 0 &&
+	       (memcmp(bytes, "RIFF", 4) == 0 || memcmp(bytes, "RIFX", 4) == 0 ||
+		memcmp(bytes, "RF64", 4) == 0);
+}
+
+/* The number behind a chunk's name: low byte first, but for RIFX. */
+static uint32_t recording_chunk_size(const struct recording *recording,
+				     const unsigned char *chunk)
+{
+	uint32_t size;
+
+	memcpy(&size, chunk + 4, sizeof(size));
+	return recording->bytes[3] == 'X' ? be32toh(size) : le32toh(size);
+}
+
+static int recording_check_sound(uint64_t stated, uint64_t there, struct error *err)
+{
+	if (stated <= there || (stated >= WAV_STREAMED && stated <= UINT32_MAX))
+		return 0;
+	return error_set(err, EBADMSG,
+			 "ends early: its header says %llu bytes of sound, and %llu "
+			 "are there",
+			 (unsigned long long)stated, (unsigned long long)there);
+}
+
+/* What libsndfile takes for the end of the sound where the file ends before it. */
+static int recording_check_end(const struct recording *recording, struct error *err)
+{
+	uint64_t size = (uint64_t)recording->size, at = 12, large = 0;
+
+	while (recording_is_wav(recording) && size - at >= 8) {
+		const unsigned char *chunk = recording->bytes + at;
+		uint64_t stated = recording_chunk_size(recording, chunk);
+
+		at += 8;
+		if (memcmp(chunk, "data", 4) == 0)
+			return recording_check_sound(
+				stated == UINT32_MAX ? large : stated, size - at, err);
+		if (stated > size - at)
+			break;
+		if (memcmp(chunk, "ds64", 4) == 0 && stated >= 16) {
+			memcpy(&large, chunk + 16, sizeof(large));
+			large = le64toh(large);
+		}
+		at += stated;
+		at += at & 1 && at < size;
+	}
+	return 0;
+}
+
 /* ---- frames ---- */
 
 struct recording *recording_new(void)
@@ -91,6 +151,9 @@ static int recording_check(const SF_INFO *info, struct error *err)
 				 info->samplerate, RECORDING_RATE);
 	if (info->frames < 1)
 		return error_set(err, EBADMSG, "has no frames");
+	if (info->frames == SF_COUNT_MAX)
+		return error_set(err, EBADMSG,
+				 "is cut short: nothing says how long it is");
 	if (info->frames > RECORDING_FRAMES)
 		return error_set(err, EFBIG, "has %lld frames, which is no length",
 				 (long long)info->frames);
@@ -114,6 +177,8 @@ int recording_begin(struct recording *recording, const void *bytes, size_t size,
 		return error_set(err, EBADMSG, "is no recording: %s",
 				 sf_strerror(NULL));
 	result = recording_check(&recording->info, err);
+	if (result == 0)
+		result = recording_check_end(recording, err);
 	if (result < 0) {
 		recording_end(recording);
 		return result;

@@ -19,7 +19,7 @@ echo hello >speech/tone-0110hz/hello.wav
 	printf 'data\100\0\0\0'
 	head -c 64 /dev/zero
 } >speech/tone-0110hz/stereo.wav
-head -c 9000 speech/tone-0113hz/000003.wav >speech/tone-0113hz/cut.wav
+head -c 5000 speech/tone-0113hz/000003.wav >speech/tone-0113hz/cut.wav
 dsa dataset inspect --full --prep audio --json speech | grep -v -e '"m' -e '"p[0-9]'
 dsa dataset inspect --prep audio set || echo "status $?"
 echo "tokens:"

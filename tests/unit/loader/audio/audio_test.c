@@ -6,6 +6,7 @@
 #include "tests/data/audio_golden.h"
 #include "tests/lib/scratch.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -227,6 +228,59 @@ static void what_is_no_recording_is_refused(void **state)
 	free(file.bytes);
 }
 
+/* Its sound is behind the chunks of a header, which says how much there is. */
+static unsigned char *sound_of(const struct file *file)
+{
+	for (size_t at = 12; at + 8 < file->size; at++)
+		if (memcmp(file->bytes + at, "data", 4) == 0)
+			return file->bytes + at;
+	fail_msg("there is no sound");
+	return NULL;
+}
+
+static void a_recording_that_is_cut_short_is_refused(void **state)
+{
+	static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,
+				      SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG,
+				      SF_FORMAT_RF64 | SF_FORMAT_PCM_16,
+				      SF_FORMAT_OGG | SF_FORMAT_VORBIS};
+	const struct audio_config config = {.count = 100, .rate = 16000};
+	float out[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct file file = record(formats[i], 16000, 1, 6000);
+		struct error err = {0};
+
+		assert_int_equal(crop(&config, &file, 0, out, &err), 0);
+		file.size -= 1000;
+		assert_int_equal(crop(&config, &file, 0, out, &err), -EBADMSG);
+		assert_string_equal(
+			err.message,
+			i < 3 ? "ends early: its header says 12000 bytes of sound, and "
+				"11000 are there"
+			      : "is cut short: nothing says how long it is");
+		free(file.bytes);
+	}
+}
+
+static void sound_of_a_stream_is_what_there_is(void **state)
+{
+	static const uint32_t stated[] = {0xffffffff, 0x7ffff000, 0x80000000};
+	const struct audio_config config = {.count = 100, .rate = 16000};
+	struct file file = record(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 6000);
+	float out[100];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stated) / sizeof(stated[0]); i++) {
+		const uint32_t size = htole32(stated[i]);
+
+		memcpy(sound_of(&file) + 4, &size, sizeof(size));
+		assert_int_equal(crop(&config, &file, 0, out, NULL), 0);
+	}
+	free(file.bytes);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +290,8 @@ int main(int argc, char **argv)
 		IN_SCRATCH(a_crop_is_a_part_of_the_whole),
 		IN_SCRATCH(channels_are_mixed_and_short_ones_end_with_zeros),
 		IN_SCRATCH(what_is_no_recording_is_refused),
+		IN_SCRATCH(a_recording_that_is_cut_short_is_refused),
+		IN_SCRATCH(sound_of_a_stream_is_what_there_is),
 	};
 
 	if (argc > 1)
