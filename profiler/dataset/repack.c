@@ -3,6 +3,7 @@
 #include "loader/audio.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
 #include "loader/base/thread_pool.h"
@@ -36,13 +37,16 @@ struct repack {
 	struct new_folder folder;
 	uint32_t *first; /* sample of each file, and the end */
 	uint32_t files;
+	bool *left_out;            /* of each sample: a file that is there lacks it */
 	bool numbered;             /* shard_sample.numbered */
 	atomic_uint_fast32_t next; /* file to begin */
 	atomic_bool failed;
 
 	pthread_mutex_t lock; /* guards what follows */
 	struct convert_result result;
-	struct error error; /* the first one */
+	struct archive plan; /* a line of what is made, and of each sample left out */
+	size_t plan_put;     /* bytes of it that are in the folder */
+	struct error error;  /* the first one */
 };
 
 static void repack_fail(struct repack *repack, const struct error *err)
@@ -105,6 +109,49 @@ static bool repack_there(const struct repack *repack, uint32_t file,
 	return false;
 }
 
+/* ---- the plan ---- */
+
+static int repack_add_line(struct repack *repack, const char *line)
+{
+	size_t size = strlen(line);
+	uint8_t *room = archive_more(&repack->plan, size);
+
+	if (room == NULL)
+		return -ENOMEM;
+	memcpy(room, line, size);
+	return 0;
+}
+
+/* Counts a sample, and names it in the plan, so that a call which finds its file there does
+ * so, too. A folder per class has no file for it, and asks for it again. */
+static int repack_leave_out(struct repack *repack, uint32_t sample,
+			    const struct error *why)
+{
+	char line[sizeof(why->message) + 16];
+
+	convert_result_broken(&repack->result, repack->source, sample, why);
+	if (repack->config->form == NULL)
+		return 0;
+	snprintf(line, sizeof(line), "%u %s\n", sample, why->message);
+	return repack_add_line(repack, line);
+}
+
+/* What was added to it, before a file gets its name. */
+static int repack_put_plan(struct repack *repack)
+{
+	const struct archive *plan = &repack->plan;
+	int result = 0;
+
+	pthread_mutex_lock(&repack->lock);
+	if (repack->plan_put < plan->size)
+		result = new_folder_put_proven(&repack->folder, PLAN, plan->bytes,
+					       plan->size);
+	if (result == 0)
+		repack->plan_put = plan->size;
+	pthread_mutex_unlock(&repack->lock);
+	return result;
+}
+
 /* ---- one file ---- */
 
 /* Pictures are taken as they are, recordings if their header can be read. */
@@ -143,6 +190,7 @@ static bool repack_refused(const struct repack *repack, uint32_t sample,
 static int repack_broken(struct repack *repack, uint32_t sample, struct error *why)
 {
 	struct error err = {0};
+	int result;
 
 	if (why->code == ENOENT || why->code == ESTALE)
 		source_outdated(repack->source, sample);
@@ -154,9 +202,9 @@ static int repack_broken(struct repack *repack, uint32_t sample, struct error *w
 		return -ECANCELED;
 	}
 	pthread_mutex_lock(&repack->lock);
-	convert_result_broken(&repack->result, repack->source, sample, why);
+	result = repack_leave_out(repack, sample, why);
 	pthread_mutex_unlock(&repack->lock);
-	return 0;
+	return result;
 }
 
 static int repack_add(struct repack *repack, uint32_t sample,
@@ -221,7 +269,9 @@ static void repack_count(struct repack *repack, uint32_t file, size_t bytes, boo
 
 	pthread_mutex_lock(&repack->lock);
 	result->converted += samples;
-	result->resized += there ? samples : 0;
+	for (uint32_t i = repack->first[file]; there && i < repack->first[file + 1];
+	     i++)
+		result->resized += !repack->left_out[i];
 	result->bytes += bytes;
 	if (config->progress != NULL)
 		config->progress(config->arg, result->converted, result->samples);
@@ -243,8 +293,10 @@ static int repack_file(struct repack *repack, uint32_t file, struct sample_bytes
 	result = repack_fill(repack, file, bytes, &archive, &ending);
 	if (result == 0 && ending != NULL) {
 		repack_path(repack, file, ending, path);
-		result = new_folder_put_proven(&repack->folder, path, archive.bytes,
-					       archive.size);
+		result = repack_put_plan(repack);
+		if (result == 0)
+			result = new_folder_put_proven(&repack->folder, path,
+						       archive.bytes, archive.size);
 	}
 	if (result == 0)
 		repack_count(repack, file, archive.size, false);
@@ -286,7 +338,8 @@ static int repack_plan(struct repack *repack)
 	double bytes = 0;
 
 	repack->first = calloc((size_t)count + 1, sizeof(*repack->first));
-	if (repack->first == NULL)
+	repack->left_out = calloc(count, sizeof(*repack->left_out));
+	if (repack->first == NULL || repack->left_out == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t size = source_size(repack->source, i);
@@ -348,16 +401,73 @@ static void repack_describe(const struct repack *repack, char text[PLAN_LEN])
 		 facts->features != NULL ? facts->features : "");
 }
 
-/* True if the folder was begun for the same. */
-static bool repack_begun(const struct repack *repack, const char *plan)
+/* The plan that is there, to be freed. NULL: none. */
+static char *repack_read_plan(const struct repack *repack)
 {
-	char text[PLAN_LEN] = "";
 	int fd = openat(repack->folder.fd, PLAN, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	struct stat status;
+	char *text = NULL;
 
-	if (fd >= 0)
-		close(fd);
-	return got > 0 && strcmp(text, plan) == 0;
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &status) == 0)
+		text = calloc(1, (size_t)status.st_size + 1);
+	if (text != NULL && io_read(fd, text, (size_t)status.st_size) < 0) {
+		free(text);
+		text = NULL;
+	}
+	close(fd);
+	return text;
+}
+
+/* The file that a sample is in, by bisection. */
+static uint32_t repack_file_of(const struct repack *repack, uint32_t sample)
+{
+	uint32_t low = 0, high = repack->files;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (repack->first[middle] <= sample)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A line of a sample: "7 is empty". It counts if its file is there; others are made anew. */
+static int repack_take_line(struct repack *repack, const char *line)
+{
+	struct error why = {0};
+	struct stat status;
+	char *text;
+	unsigned long sample = strtoul(line, &text, 10);
+
+	if (text == line || *text != ' ' || sample >= repack->result.samples ||
+	    repack->left_out[sample] ||
+	    !repack_there(repack, repack_file_of(repack, (uint32_t)sample), &status))
+		return 0;
+	repack->left_out[sample] = true;
+	error_set(&why, EBADMSG, "%s", text + 1);
+	return repack_leave_out(repack, (uint32_t)sample, &why);
+}
+
+/* What the plan says that is there: 0, or -ENOTEMPTY if the folder was begun for another. */
+static int repack_go_on(struct repack *repack, const char *plan)
+{
+	char *text = repack_read_plan(repack), *rest = NULL, *line;
+	size_t size = strlen(plan);
+	int result = 0;
+
+	if (text == NULL || strncmp(text, plan, size) != 0)
+		result = -ENOTEMPTY;
+	else
+		rest = text + size;
+	while (result == 0 && (line = strsep(&rest, "\n")) != NULL)
+		result = repack_take_line(repack, line);
+	free(text);
+	return result;
 }
 
 /* All of them, as their order is what numbers them, whether they have samples or not. */
@@ -403,17 +513,19 @@ static int repack_open_folder(struct repack *repack, struct error *err)
 
 static int repack_open(struct repack *repack, struct error *err)
 {
+	int opened = repack_open_folder(repack, err), result;
 	char plan[PLAN_LEN];
-	int result = repack_open_folder(repack, err);
 
+	if (opened < 0 && opened != -ENOTEMPTY)
+		return opened;
 	repack_describe(repack, plan);
-	if (result == 0)
-		result = new_folder_put_proven(&repack->folder, PLAN, plan,
-					       strlen(plan));
-	else if (result != -ENOTEMPTY || !repack_begun(repack, plan))
+	result = repack_add_line(repack, plan);
+	if (result == 0 && opened < 0)
+		result = repack_go_on(repack, plan);
+	if (result == -ENOTEMPTY)
 		return result;
-	else
-		result = 0;
+	if (result == 0)
+		result = repack_put_plan(repack);
 	if (result < 0)
 		return error_sys(err, -result, "cannot write into %s",
 				 repack->folder.name);
@@ -481,6 +593,8 @@ int repack_run(const struct repack_config *config, struct convert_result *result
 	repack.result.seconds = clock_since(start);
 	new_folder_close(&repack.folder);
 	free(repack.first);
+	free(repack.left_out);
+	free(repack.plan.bytes);
 	source_close(source);
 	*result = repack.result;
 	if (status < 0)

@@ -5,9 +5,9 @@
  *	TO/bricks/000007.jpg	or	TO/shard-000000.tar	or	TO/shard-000000.tfrecord
  *
  * Each file is written under another name, brought to the disk, read again and compared
- * before it gets its name. A file .dsa-convert in the folder says what is made there; as
- * long as it is there, the same call goes on where the last one ended, however it did.
- * Files that are there then are taken for whole.
+ * before it gets its name. A file .dsa-convert in the folder says what is made there, and
+ * which samples are left out; as long as it is there, the same call goes on where the last
+ * one ended, however it did. Files that are there then are taken for whole.
  */
 #ifndef DSA_REPACK_H
 #define DSA_REPACK_H

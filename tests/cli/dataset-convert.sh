@@ -50,6 +50,19 @@ echo half >again/shard-000001.tfrecord.part
 again | sed 's/, [0-9.]* MB.*//'
 diff -r whole again && echo "the same"
 again || echo "status $?"
+echo "and still knows what is left out:"
+: >set/bricks/000001.jpg
+rest() {
+	dsa dataset convert --format tar --shard-size 16K --threads 1 set rest
+}
+(
+	ulimit -f 64
+	rest || echo "status $?"
+)
+ls rest
+rest | sed 's/, [0-9.]* MB.*//'
+dsa dataset inspect rest | grep ^rest | sed 's/, .*//'
+rm set/bricks/000001.jpg
 echo "a second time:"
 dsa dataset convert --resize 64 set small || echo "status $?"
 echo "recordings:"
