@@ -126,7 +126,7 @@ static void print_tokens(const struct inspect_tokens *tokens)
 		printf("%u bits", tokens->bits);
 	else
 		printf("16 and 32 bits");
-	printf(" in %u file%s, the largest %u\n", tokens->files,
+	printf(" in the windows of %u file%s, the largest %u\n", tokens->files,
 	       tokens->files == 1 ? "" : "s", tokens->largest);
 }
 
