@@ -18,12 +18,14 @@ static struct draw_config config_of(double mean)
 		.seed = 7, .size_mean = mean, .quality = 91, .classes = 10};
 }
 
-static double mean_size(double mean, uint32_t count)
+static double mean_size(double mean, int quality, uint32_t count)
 {
 	struct draw_config config = config_of(mean);
-	struct photo *photo = photo_new(&config);
+	struct photo *photo;
 	double sum = 0;
 
+	config.quality = quality;
+	photo = photo_new(&config);
 	assert_non_null(photo);
 	for (uint32_t i = 0; i < count; i++) {
 		size_t size;
@@ -41,9 +43,23 @@ static void sizes_have_the_mean_asked_for(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++) {
-		double mean = mean_size(means[i], means[i] > 200e3 ? 20 : 60);
+		double mean = mean_size(means[i], 91, means[i] > 200e3 ? 20 : 60);
 
 		assert_true(mean > 0.9 * means[i] && mean < 1.1 * means[i]);
+	}
+}
+
+static void sizes_have_it_at_other_qualities(void **state)
+{
+	static const int qualities[] = {50, 75, 86, 97, 100};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(qualities) / sizeof(qualities[0]); i++) {
+		double small = mean_size(5e3, qualities[i], 60);
+		double larger = mean_size(30e3, qualities[i], 20);
+
+		assert_true(small > 4500 && small < 5500);
+		assert_true(larger > 27e3 && larger < 33e3);
 	}
 }
 
@@ -184,6 +200,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_have_the_mean_asked_for),
+		cmocka_unit_test(sizes_have_it_at_other_qualities),
 		cmocka_unit_test(files_are_baseline_420_without_restart_markers),
 		cmocka_unit_test(half_the_pictures_are_500_wide_and_the_rest_varies),
 		cmocka_unit_test(a_picture_depends_on_its_number_alone),
