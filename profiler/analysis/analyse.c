@@ -14,6 +14,7 @@
 #include "profiler/analysis/statistics.h"
 #include "profiler/analysis/verdict.h"
 #include "profiler/session/disturbance.h"
+#include "profiler/session/epoch_parts.h"
 #include "profiler/session/run_metadata.h"
 
 #include <errno.h>
@@ -131,9 +132,35 @@ static bool hits_are_unknown(const struct evidence *evidence,
 	       profile->cache_capacity_bytes != UNKNOWN;
 }
 
+/* The mean, of windows that stand for all parts of an epoch with these alike. */
+static struct interval hits_mean(const struct window *const *windows,
+				 const double *ratios, size_t count)
+{
+	struct placed placed[TRACE_WINDOWS];
+	struct epoch_parts parts = {0};
+	double mean = 0;
+
+	for (size_t i = 0; i < count; i++)
+		parts.count[windows[i]->part]++;
+	if (!epoch_parts_whole(&parts))
+		return statistics_mean(ratios, count);
+	for (size_t i = 0; i < count; i++) {
+		double weight = epoch_parts_weight(&parts, windows[i]->part);
+
+		placed[i] = (struct placed){.place = windows[i]->hit,
+					    .part = weight / (double)count};
+		mean += placed[i].part * ratios[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		placed[i].without =
+			(mean - placed[i].part * ratios[i]) / (1 - placed[i].part);
+	return statistics_ordered(mean, placed, count, 0);
+}
+
 /* Hits of the loader's cache in real windows that count. */
 static void add_hits(const struct evidence *evidence, struct profile *profile)
 {
+	const struct window *windows[TRACE_WINDOWS];
 	double ratios[TRACE_WINDOWS];
 	size_t used = 0;
 
@@ -148,11 +175,13 @@ static void add_hits(const struct evidence *evidence, struct profile *profile)
 		if (window->kind != TRACE_REAL || !shares_uses(window))
 			continue;
 		profile->cache_emulated |= (window->flags & TRACE_DRAW) != 0;
-		if (hits + misses > 0)
-			ratios[used++] = hits / (hits + misses);
+		if (hits + misses <= 0)
+			continue;
+		windows[used] = window;
+		ratios[used++] = hits / (hits + misses);
 	}
 	if (profile->cache_emulated || profile->cache_capacity_bytes != UNKNOWN)
-		profile->hit_ratio = statistics_mean(ratios, used);
+		profile->hit_ratio = hits_mean(windows, ratios, used);
 }
 
 /* What a copy of a sample takes the device. In other windows than copied ones more batches may

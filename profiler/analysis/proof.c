@@ -3,6 +3,7 @@
 #include "profiler/analysis/replay.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
+#include "profiler/session/epoch_parts.h"
 #include "profiler/turns/turn_records.h"
 
 #include <errno.h>
@@ -11,11 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sums over windows; of drawn ones each window weighs alike. */
+/* Sums over windows; of drawn ones each window of a part of the epoch weighs alike. */
 struct sums {
 	double wall, blocked, samples; /* s */
 	double replayed;               /* wait with fetch at zero */
 	unsigned windows;
+	bool drawn;
 };
 
 static double proof_weight(const struct window *window)
@@ -32,6 +34,24 @@ static void proof_add(struct sums *sums, const struct window *window, double rep
 	sums->samples += one * window->samples;
 	sums->replayed += one * replayed;
 	sums->windows++;
+	sums->drawn = window->flags & TRACE_DRAW;
+}
+
+/* Of all parts, which weigh alike. */
+static struct sums proof_sum(const struct sums parts[EPOCH_PARTS])
+{
+	struct sums all = {0};
+
+	for (int i = 0; i < EPOCH_PARTS; i++) {
+		double one = parts[i].drawn ? 1. / parts[i].windows : 1;
+
+		all.wall += one * parts[i].wall;
+		all.blocked += one * parts[i].blocked;
+		all.samples += one * parts[i].samples;
+		all.replayed += one * parts[i].replayed;
+		all.windows += parts[i].windows;
+	}
+	return all;
 }
 
 /* A window's steps, and before them those in which it settled. */
@@ -161,7 +181,7 @@ static double replay_window(const struct window *window, double prep)
 static bool by_replay(const struct window *windows, size_t count, bool observed,
 		      struct proof *proof)
 {
-	struct sums real = {0};
+	struct sums parts[EPOCH_PARTS] = {0}, real;
 	double prep = proof_prep(windows, count, TRACE_CACHED, observed) /
 		      proof_prep(windows, count, TRACE_REAL, observed);
 	bool cached = isfinite(prep);
@@ -173,8 +193,9 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 			continue;
 		replayed = replay_window(&windows[i], cached ? prep : 1);
 		if (replayed >= 0)
-			proof_add(&real, &windows[i], replayed);
+			proof_add(&parts[windows[i].part], &windows[i], replayed);
 	}
+	real = proof_sum(parts);
 	if (real.windows == 0)
 		return false;
 	proof->share[STAGE_PREP] = real.replayed / real.wall;
@@ -309,14 +330,17 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 static void by_difference(const struct window *windows, size_t count,
 			  struct proof *proof)
 {
-	struct sums sums[STAGES] = {0};
+	struct sums parts[STAGES][EPOCH_PARTS] = {0}, sums[STAGES];
 	const struct sums *real = &sums[STAGE_REAL], *cached = &sums[STAGE_PREP];
 	double before = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (proof_counts(&windows[i], windows[i].kind, false))
-			proof_add(&sums[stage_of_kind(windows[i].kind)], &windows[i],
-				  0);
+			proof_add(
+				&parts[stage_of_kind(windows[i].kind)][windows[i].part],
+				&windows[i], 0);
+	for (int i = 0; i < STAGES; i++)
+		sums[i] = proof_sum(parts[i]);
 	if (real->windows == 0 || cached->windows == 0)
 		return;
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {

@@ -3,6 +3,7 @@
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/session/disturbance.h"
+#include "profiler/session/epoch_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ struct blocks {
 	double seconds[TRACE_WINDOWS], samples[TRACE_WINDOWS];
 	double hit[TRACE_WINDOWS]; /* asked of drawn ones */
 	size_t count;
+	struct epoch_parts parts; /* of these */
 	bool drawn, whole;
 	double all_seconds, all_samples;
 	double hits, looked; /* samples in the loader's cache, and looked for */
@@ -25,7 +27,8 @@ static void rate_add(struct blocks *blocks, const struct window *window)
 {
 	uint64_t read = window_read_bytes(window->raw);
 	bool drawn = (window->flags & TRACE_DRAW) != 0;
-	double scale = drawn ? 1 / window->samples : 1;
+	double weight = drawn ? epoch_parts_weight(&blocks->parts, window->part) : 1;
+	double scale = drawn ? weight / window->samples : 1;
 
 	blocks->seconds[blocks->count] = scale * window->seconds;
 	blocks->samples[blocks->count] = scale * window->samples;
@@ -34,7 +37,7 @@ static void rate_add(struct blocks *blocks, const struct window *window)
 	blocks->all_samples += scale * window->samples;
 	blocks->drawn |= drawn;
 	blocks->whole |= (window->flags & TRACE_EPOCH) != 0;
-	scale = drawn ? 1 / (double)window->raw->samples : 1;
+	scale = drawn ? weight / (double)window->raw->samples : 1;
 	blocks->hits += scale * (double)window_counted(window->raw, TRACE_hit_samples);
 	blocks->looked += scale * (double)window->raw->samples;
 	blocks->fetched += (double)window_counted(window->raw, TRACE_fetched_bytes);
@@ -44,16 +47,20 @@ static void rate_add(struct blocks *blocks, const struct window *window)
 static struct interval rate_of(const struct blocks *blocks)
 {
 	double without[TRACE_WINDOWS];
+	struct placed placed[TRACE_WINDOWS];
 	double full = blocks->all_samples / blocks->all_seconds;
 	/* Whole epochs follow one another without settling. */
 	double floor = blocks->whole ? 0 : full * SHARES_SETTLE;
 
-	for (size_t i = 0; i < blocks->count; i++)
+	for (size_t i = 0; i < blocks->count; i++) {
 		without[i] = (blocks->all_samples - blocks->samples[i]) /
 			     (blocks->all_seconds - blocks->seconds[i]);
-	if (blocks->drawn)
-		return statistics_ordered(full, without, blocks->hit, blocks->count,
-					  floor);
+		placed[i] = (struct placed){blocks->hit[i],
+					    blocks->samples[i] / blocks->all_samples,
+					    without[i]};
+	}
+	if (epoch_parts_whole(&blocks->parts))
+		return statistics_ordered(full, placed, blocks->count, floor);
 	return statistics_jackknife(full, without, blocks->count, floor);
 }
 
@@ -88,6 +95,11 @@ static void rate_write_how(const struct trace_loader *loader,
 			 blocks->drawn ? ", hits drawn" : "");
 }
 
+static bool rate_counts(const struct window *window)
+{
+	return window->kind == TRACE_REAL && shares_uses(window);
+}
+
 int rate_measure(const struct trace *trace, struct measure_rate *rate)
 {
 	struct blocks *blocks = calloc(1, sizeof(*blocks));
@@ -101,7 +113,10 @@ int rate_measure(const struct trace *trace, struct measure_rate *rate)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (windows[i].kind == TRACE_REAL && shares_uses(&windows[i]))
+		if (rate_counts(&windows[i]) && (windows[i].flags & TRACE_DRAW))
+			blocks->parts.count[windows[i].part]++;
+	for (size_t i = 0; i < count; i++)
+		if (rate_counts(&windows[i]))
 			rate_add(blocks, &windows[i]);
 	rate->windows = (unsigned)blocks->count;
 	if (blocks->count > 0) {

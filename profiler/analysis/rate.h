@@ -21,7 +21,8 @@ struct measure_rate {
 
 /*
  * Certified windows of blocks count; blocks are windows. Of drawn ones each stands for
- * an equal part of the epoch. 0, with rate->windows 0 when there is none, or -ENOMEM.
+ * an equal part of the epoch, and these weigh alike. 0, with rate->windows 0 when there is
+ * none, or -ENOMEM.
  */
 int rate_measure(const struct trace *trace, struct measure_rate *rate);
 

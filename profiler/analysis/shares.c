@@ -2,6 +2,7 @@
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/control.h"
 #include "profiler/analysis/statistics.h"
+#include "profiler/session/epoch_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +18,10 @@
 struct block {
 	double seconds[STAGES], samples[STAGES];
 	double covariate[STAGES][WINDOW_COVARIATES];
-	double hit; /* of its real window, when drawn */
+	double hit; /* of its real window, when drawn, */
+	unsigned part;
 	bool drawn;
+	double weight;
 	bool no_list; /* its batches can't be given again: there are no cached windows */
 };
 
@@ -41,6 +44,7 @@ static void shares_add_window(struct block *block, const struct window *window)
 	if (stage == STAGE_REAL && (window->flags & TRACE_DRAW)) {
 		block->drawn = true;
 		block->hit = window->hit;
+		block->part = window->part;
 	}
 }
 
@@ -105,10 +109,12 @@ static size_t make_blocks(const struct window *windows, size_t count,
 struct sums {
 	struct control stage[STAGES];
 	int control[STAGES]; /* what of their samples is taken out of its times */
+	bool whole;          /* the blocks stand for all parts of an epoch */
 };
 
 static void sums_add(struct sums *sums, const struct block *block, double times)
 {
+	times *= block->weight;
 	for (int i = 0; i < STAGES; i++)
 		if (block->samples[i] > 0)
 			control_add(&sums->stage[i], block->seconds[i],
@@ -152,9 +158,23 @@ static void sums_choose(struct sums *sums)
 	}
 }
 
-static void sums_make(const struct block *blocks, size_t count, struct sums *sums)
+/* True when the blocks stand for all parts of an epoch, which weigh alike, too. */
+static bool shares_weigh_parts(struct block *blocks, size_t count)
 {
-	*sums = (struct sums){0};
+	struct epoch_parts parts = {0};
+
+	for (size_t i = 0; i < count; i++)
+		parts.count[blocks[i].part] += blocks[i].drawn;
+	for (size_t i = 0; i < count; i++)
+		blocks[i].weight = blocks[i].drawn
+					   ? epoch_parts_weight(&parts, blocks[i].part)
+					   : 1;
+	return epoch_parts_whole(&parts);
+}
+
+static void sums_make(struct block *blocks, size_t count, struct sums *sums)
+{
+	*sums = (struct sums){.whole = shares_weigh_parts(blocks, count)};
 	for (size_t i = 0; i < count; i++)
 		sums_add(sums, &blocks[i], 1);
 	sums_choose(sums);
@@ -187,8 +207,8 @@ static double shares_figure(const double times[STAGES], int which)
 static struct interval shares_estimate(const struct block *blocks, size_t count,
 				       const struct sums *sums, int which, double floor)
 {
-	double without[TRACE_WINDOWS], place[TRACE_WINDOWS], times[STAGES], full;
-	bool drawn = false;
+	double without[TRACE_WINDOWS], times[STAGES], full;
+	struct placed placed[TRACE_WINDOWS];
 
 	times_without(sums, NULL, times);
 	full = shares_figure(times, which);
@@ -197,11 +217,11 @@ static struct interval shares_estimate(const struct block *blocks, size_t count,
 	for (size_t i = 0; count > 1 && i < count; i++) {
 		times_without(sums, &blocks[i], times);
 		without[i] = shares_figure(times, which);
-		place[i] = blocks[i].hit;
-		drawn |= blocks[i].drawn;
+		placed[i] = (struct placed){
+			blocks[i].hit, blocks[i].weight / (double)count, without[i]};
 	}
-	if (drawn)
-		return statistics_ordered(full, without, place, count, floor);
+	if (sums->whole)
+		return statistics_ordered(full, placed, count, floor);
 	return statistics_jackknife(full, without, count, floor);
 }
 
@@ -286,7 +306,7 @@ static void shares_allocate(struct shares *shares, const struct block *blocks,
 		shares->allocation[i] /= sum;
 }
 
-static void shares_fill(struct shares *shares, const struct block *blocks, size_t count,
+static void shares_fill(struct shares *shares, struct block *blocks, size_t count,
 			const double seconds[STAGES])
 {
 	double floor = shares->floor, times[STAGES];

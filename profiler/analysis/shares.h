@@ -10,8 +10,9 @@
  *
  * A block holds one certified window of each kind. Times and samples are summed over
  * blocks before they are divided. Windows whose cache hits were drawn stand for equal
- * parts of an epoch, so their times per sample are summed instead, and the change of
- * the hits over the epoch does not count as noise.
+ * parts of an epoch, so their times per sample are summed instead, each part weighs alike,
+ * and the change of the hits over the epoch does not count as noise, unless a part is
+ * missing.
  *
  * Where the bytes that windows prepared or read explain their times, these are taken as if
  * each had got what it delivers on average; and where the program's own CPU time does, which

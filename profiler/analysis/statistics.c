@@ -1,4 +1,4 @@
-/* statistics.c - jackknife and successive differences. */
+/* statistics.c - jackknife and differences of neighbours. */
 #include "profiler/analysis/statistics.h"
 #include "loader/base/math/quadrature.h"
 #include "loader/base/math/student.h"
@@ -33,10 +33,6 @@ struct interval statistics_jackknife(double full, const double *without, size_t 
 				 statistics_half(squares, (unsigned)(n - 1), floor));
 }
 
-struct placed {
-	double place, value;
-};
-
 static int by_place(const void *left, const void *right)
 {
 	const struct placed *a = left, *b = right;
@@ -44,28 +40,38 @@ static int by_place(const void *left, const void *right)
 	return (a->place > b->place) - (a->place < b->place);
 }
 
-struct interval statistics_ordered(double full, const double *without,
-				   const double *place, size_t n, double floor)
+/* How far the block alone is from the estimate. */
+static double placed_apart(const struct placed *block, double full)
 {
-	struct placed *order = n < 2 ? NULL : malloc(n * sizeof(*order));
-	double squares = 0;
-	unsigned freedom;
+	return (1 / block->part - 1) * (full - block->without);
+}
 
-	if (order == NULL)
-		return statistics_jackknife(full, without, n, floor);
+/* What the block is off the line between its neighbours, squared: on average as much as
+ * the variance of one block. */
+static double placed_square(const struct placed *block, double full)
+{
+	double gap = block[1].place - block[-1].place;
+	double after = gap > 0 ? (block->place - block[-1].place) / gap : .5;
+	double off = placed_apart(block, full) -
+		     (1 - after) * placed_apart(block - 1, full) -
+		     after * placed_apart(block + 1, full);
+
+	return off * off / (1 + (1 - after) * (1 - after) + after * after);
+}
+
+struct interval statistics_ordered(double full, struct placed *blocks, size_t n,
+				   double floor)
+{
+	double squares = 0, parts = 0;
+
+	qsort(blocks, n, sizeof(*blocks), by_place);
+	for (size_t i = 1; i + 1 < n; i++)
+		squares += placed_square(&blocks[i], full) / (double)(n - 2);
 	for (size_t i = 0; i < n; i++)
-		order[i] = (struct placed){place[i], without[i]};
-	qsort(order, n, sizeof(*order), by_place);
-	for (size_t i = 1; i < n; i++)
-		squares += (order[i].value - order[i - 1].value) *
-			   (order[i].value - order[i - 1].value);
-	free(order);
-	/* Each difference holds twice the variance; as above scaled by (n-1)^2/n. */
-	squares *= (double)(n - 1) / (2 * (double)n);
-	/* The differences overlap: together they are worth about two thirds of n - 1.
-	 */
-	freedom = n < 4 ? 1 : (unsigned)(2 * (n - 1) / 3);
-	return statistics_around(full, statistics_half(squares, freedom, floor));
+		parts += blocks[i].part * blocks[i].part;
+	/* The lines overlap: together they are worth about half of n - 2. */
+	return statistics_around(
+		full, statistics_half(squares * parts, (unsigned)(n - 2) / 2, floor));
 }
 
 struct interval statistics_mean(const double *values, size_t n)

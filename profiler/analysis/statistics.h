@@ -20,13 +20,19 @@
 struct interval statistics_jackknife(double full, const double *without, size_t n,
 				     double floor);
 
+/* A block at a place of what changes smoothly from place to place. */
+struct placed {
+	double place;
+	double part;    /* of all that the blocks weigh */
+	double without; /* the estimate that leaves it out */
+};
+
 /*
- * The same for blocks that sample a smooth function in steps (systematic sampling):
- * `place` orders them, and only what neighbours differ by counts as noise (Wolter,
- * Introduction to Variance Estimation, 8.2, successive differences).
+ * The same for such blocks, 4 or more, which it sorts: what counts as noise is how far each
+ * is off the line between its neighbours (Gasser, Sroka and Jennen-Steinmetz 1986).
  */
-struct interval statistics_ordered(double full, const double *without,
-				   const double *place, size_t n, double floor);
+struct interval statistics_ordered(double full, struct placed *blocks, size_t n,
+				   double floor);
 
 /* Mean of n independent values and its 95 % interval. */
 struct interval statistics_mean(const double *values, size_t n);

@@ -6,6 +6,7 @@
 #include "profiler/analysis/statistics.h"
 #include "profiler/run/conductor.h"
 #include "profiler/session/disturbance.h"
+#include "profiler/session/epoch_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,14 +77,17 @@ char *jobs_text(char *const *command, unsigned job)
 /* A block's real window of one job. */
 struct cell {
 	double seconds, samples, hit;
+	unsigned part; /* of the epoch */
 	bool drawn;
 };
 
 struct table {
 	struct cell *cells; /* TRACE_WINDOWS a job */
 	unsigned jobs;
-	unsigned blocks[TRACE_WINDOWS]; /* those that all jobs have */
+	unsigned blocks[TRACE_WINDOWS]; /* those that all jobs have, */
+	double weights[TRACE_WINDOWS];
 	size_t count;
+	struct epoch_parts parts; /* of these */
 };
 
 static struct cell *jobs_cell(const struct table *table, unsigned job, unsigned block)
@@ -103,6 +107,7 @@ static void jobs_add_window(struct table *table, unsigned job,
 	to->seconds += window->seconds;
 	to->samples += window->samples;
 	to->hit = window->hit;
+	to->part = window->part;
 	to->drawn |= (window->flags & TRACE_DRAW) != 0;
 	/* Of a shared loader each job's session holds all of it. */
 	if (job == 0 || !window->trace->loader.shared)
@@ -132,27 +137,53 @@ static int jobs_add_job(struct table *table, unsigned job, const struct trace *t
 	return 0;
 }
 
-/* Positions of the epoch weigh alike, however many samples a window got through. */
-static void jobs_weigh_alike(struct cell *cell)
+/* The cell of a job whose hits are drawn, if there is one: the others' are of the same part
+ * of the epoch. */
+static const struct cell *jobs_drawn_cell(const struct table *table, unsigned block)
 {
-	if (!cell->drawn || cell->samples <= 0)
-		return;
-	cell->seconds /= cell->samples;
-	cell->samples = 1;
+	unsigned job = 0;
+
+	while (job + 1 < table->jobs && !jobs_cell(table, job, block)->drawn)
+		job++;
+	return jobs_cell(table, job, block);
+}
+
+/* Positions of the epoch weigh alike, however many samples a window got through, and
+ * however many blocks there are of each. */
+static void jobs_weigh_alike(struct table *table)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct cell *drawn = jobs_drawn_cell(table, table->blocks[i]);
+
+		table->weights[i] =
+			drawn->drawn ? epoch_parts_weight(&table->parts, drawn->part)
+				     : 1;
+		for (unsigned job = 0; job < table->jobs; job++) {
+			struct cell *cell = jobs_cell(table, job, table->blocks[i]);
+			double scale = table->weights[i];
+
+			if (cell->drawn)
+				scale /= cell->samples;
+			cell->seconds *= scale;
+			cell->samples *= scale;
+		}
+	}
 }
 
 static void find_blocks(struct table *table)
 {
 	for (unsigned block = 0; block < TRACE_WINDOWS; block++) {
+		const struct cell *drawn = jobs_drawn_cell(table, block);
 		bool all = true;
 
-		for (unsigned job = 0; job < table->jobs; job++) {
+		for (unsigned job = 0; job < table->jobs; job++)
 			all &= jobs_cell(table, job, block)->samples > 0;
-			jobs_weigh_alike(jobs_cell(table, job, block));
-		}
-		if (all)
-			table->blocks[table->count++] = block;
+		if (!all)
+			continue;
+		table->blocks[table->count++] = block;
+		table->parts.count[drawn->part] += drawn->drawn;
 	}
+	jobs_weigh_alike(table);
 }
 
 /* The jobs' rates added up, over all blocks but one. */
@@ -176,22 +207,21 @@ static double rate_without(const struct table *table, size_t without)
 
 static struct interval jobs_rate_of(const struct table *table)
 {
-	double without[TRACE_WINDOWS], hit[TRACE_WINDOWS], full, floor;
-	bool drawn = false;
+	double without[TRACE_WINDOWS], full, floor;
+	struct placed placed[TRACE_WINDOWS];
 
 	if (table->count == 0)
 		return INTERVAL_UNKNOWN;
 	full = rate_without(table, SIZE_MAX);
 	floor = full * SHARES_SETTLE;
 	for (size_t i = 0; i < table->count; i++) {
-		const struct cell *first = jobs_cell(table, 0, table->blocks[i]);
-
 		without[i] = rate_without(table, i);
-		hit[i] = first->hit;
-		drawn |= first->drawn;
+		placed[i] = (struct placed){
+			jobs_drawn_cell(table, table->blocks[i])->hit,
+			table->weights[i] / (double)table->count, without[i]};
 	}
-	if (drawn)
-		return statistics_ordered(full, without, hit, table->count, floor);
+	if (epoch_parts_whole(&table->parts))
+		return statistics_ordered(full, placed, table->count, floor);
 	return statistics_jackknife(full, without, table->count, floor);
 }
 

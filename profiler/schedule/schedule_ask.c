@@ -1,9 +1,9 @@
 /* schedule_ask.c - the windows that a schedule asks for. */
 #include "loader/base/choice.h"
 #include "loader/base/math/steady.h"
-#include "loader/base/permutation.h"
 #include "loader/share.h"
 #include "profiler/schedule/schedule_state.h"
+#include "profiler/session/epoch_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,6 @@ enum { DEEPEST = 32 }; /* reads in flight, of a curve */
 
 enum {
 	STEPS_WARMUP = 4,   /* of the program's start */
-	STRATA = 8,         /* parts of the epoch for drawn hits */
 	EXTRAS_AT_ONCE = 2, /* after a block */
 };
 
@@ -188,15 +187,13 @@ static double cache_share(const struct schedule *schedule, const struct trace *t
 static double drawn_hit(const struct schedule *schedule, const struct trace *trace,
 			unsigned block)
 {
-	uint32_t order[STRATA];
-	double hit[STRATA];
+	double hit[EPOCH_PARTS];
 
-	permutation_fill(order, STRATA, schedule->config.seed, block / STRATA);
 	if (steady_over(choice_find(CACHE_POLICY_NAMES, trace->loader.cache),
 			cache_share(schedule, trace), trace->loader.dataset_bytes, hit,
-			STRATA) < 0)
+			EPOCH_PARTS) < 0)
 		return 0;
-	return hit[order[block % STRATA]];
+	return hit[epoch_part(schedule->config.seed, block)];
 }
 
 void schedule_set_real(const struct schedule *schedule, const struct trace *trace,

@@ -2,6 +2,7 @@
 #include "profiler/session/window.h"
 #include "loader/base/math/median.h"
 #include "profiler/session/certificate.h"
+#include "profiler/session/epoch_parts.h"
 #include "profiler/stage.h"
 
 #include <math.h>
@@ -328,6 +329,8 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 		.ended = ended,
 		.no_list = trace->loader.no_list[0] != '\0',
 		.hit = raw->hit,
+		.part = raw->flags & TRACE_DRAW ? epoch_part(trace->seed, raw->block)
+						: 0,
 		.workers = raw->workers,
 		.depth = raw->depth,
 		.begin_s = window_since(trace, raw->begin.time_ns),

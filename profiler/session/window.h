@@ -36,7 +36,8 @@ struct window {
 	bool certified; /* it ended, and its own counters prove what it measured */
 	char why[160];  /* what certifies it, or why it is void */
 	bool no_list;   /* batches can't be given again: there are no cached windows */
-	double hit;     /* asked, with TRACE_DRAW */
+	double hit;     /* asked, with TRACE_DRAW; */
+	unsigned part;  /* of the epoch, that this has then (epoch_parts.h) */
 	unsigned workers, depth; /* asked; 0: as configured */
 	double steps, samples;   /* measured, pauses left out */
 	double seconds;          /* of these */

@@ -2,6 +2,7 @@
 #include "loader/base/random.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/analysis/shares.h"
+#include "profiler/session/epoch_parts.h"
 #include "profiler/session/run_metadata.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
@@ -453,22 +454,25 @@ static void overhead_compares_the_same_samples(void **state)
 	session_free(trace);
 }
 
+/* Of four parts of the epoch there are two windows each. */
 static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 {
 	struct trace *trace = session_new();
 	struct profile profile;
 
 	(void)state;
-	for (int block = 0; block < 8; block++)
+	for (int block = 0; block < 12; block++)
 		for (int i = 0; i < 3; i++) {
 			struct session_window window = ask(orders[0][i], block, 1);
+			unsigned part = epoch_part(trace->seed, (unsigned)block);
 
 			if (window.kind == TRACE_REAL) {
 				/* The fast end of the epoch gets more steps in. */
 				window.flags = TRACE_DRAW;
-				window.hit = block / 8.;
-				window.step_ms = 30 - 10. * block / 7;
-				window.steps = 20 + (unsigned)block * 5;
+				window.hit = part / 8.;
+				window.step_ms = 30 - 10. * part / 7;
+				window.blocked_ms = window.step_ms - 10;
+				window.steps = 20 + part * 5;
 				window.hits =
 					(unsigned)(window.hit * window.steps * BATCH);
 				window.fetched = window.steps * BATCH - window.hits;
@@ -480,8 +484,12 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 	assert_true(profile.cache_emulated);
 	close_to(profile.rates[TRACE_REAL].value, BATCH / 25e-3, 1e-3);
 	close_to(profile.stalls[STAGE_COMPUTE].value, .4, 1e-6);
+	close_to(profile.proof.share[STAGE_FETCH], .4, 1e-6);
+	close_to(profile.hit_ratio.value, 3.5 / 8, 1e-3);
 	/* Blocks differ by 33 %, but smoothly. */
-	assert_true(interval_half(profile.stalls[STAGE_FETCH]) < .05);
+	close_to(interval_half(profile.stalls[STAGE_FETCH]), profile.overhead_floor,
+		 1e-3);
+	assert_true(interval_half(profile.hit_ratio) < 1e-3);
 	profile_free(&profile);
 	session_free(trace);
 }

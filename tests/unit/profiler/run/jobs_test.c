@@ -1,5 +1,6 @@
 #include "profiler/run/conductor.h"
 #include "profiler/run/jobs.h"
+#include "profiler/session/epoch_parts.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 
@@ -95,6 +96,35 @@ static void blocks_that_one_has_not_do_not_count(void **state)
 	jobs[1] = job_of(16, 30, 4);
 	jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s);
 	assert_true(isnan(all.value));
+	session_free(jobs[0]);
+	session_free(jobs[1]);
+}
+
+/* Jobs of two caches, one of which has its hits drawn; 12 blocks have four parts twice. */
+static void parts_of_the_epoch_weigh_alike(void **state)
+{
+	struct trace *jobs[] = {job_of(32, 0, 12), session_new()};
+	struct interval all;
+	double cpu_s;
+
+	(void)state;
+	for (int block = 0; block < 12; block++) {
+		unsigned part = epoch_part(0, (unsigned)block);
+		const struct session_window did = {.kind = TRACE_REAL,
+						   .flags = TRACE_DRAW,
+						   .block = block,
+						   .hit = part / 8.,
+						   .steps = 8 + part,
+						   .samples = BATCH,
+						   .step_ms = 23 - 2. * part,
+						   .fetched = (8 - part) * BATCH,
+						   .prepared = (8 + part) * BATCH};
+
+		session_add(jobs[1], &did);
+	}
+	jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s);
+	assert_true(fabs(all.value - 3000) < 1e-3);
+	assert_true(all.low > 2990 && all.high < 3010);
 	session_free(jobs[0]);
 	session_free(jobs[1]);
 }
@@ -212,6 +242,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_number_replaces_its_mark),
 		cmocka_unit_test(rates_of_common_blocks_add_up),
 		cmocka_unit_test(blocks_that_one_has_not_do_not_count),
+		cmocka_unit_test(parts_of_the_epoch_weigh_alike),
 		cmocka_unit_test(a_job_is_told_from_its_own_result),
 		cmocka_unit_test(batches_ahead_are_of_the_job_s_own_size),
 		cmocka_unit_test(a_job_that_left_its_shared_loader_says_so),
