@@ -127,8 +127,9 @@ static void compare_rows_value_of(struct compare_value *value,
 		break;
 	case FIELD_NUMBER:
 		value->number = compare_rows_plain(*(const double *)at);
-		if (compare_rows_ends(field->path, "cache_share")) /* it holds all */
-			value->number.value = fmin(1, value->number.value);
+		if (compare_rows_ends(field->path, "cache_share") &&
+		    value->number.value > 1)
+			value->number.value = 1; /* it holds all */
 		break;
 	case FIELD_SHARE:
 	case FIELD_ESTIMATE:

@@ -236,13 +236,18 @@ int plot_cores(const struct profile *profile, const struct whatif_curves *curves
 	return 0;
 }
 
+/* Percent, of the run's own cache; NAN: it is the kernel's, and nobody knows. */
+static double own_share(const struct profile *profile)
+{
+	if (profile->cache.id == CACHE_NONE)
+		return 0;
+	return profile->cache_share > 1 ? 100 : 100 * profile->cache_share;
+}
+
 int plot_shares(const struct profile *profile, const struct whatif_curves *curves,
 		struct plot *plot)
 {
-	const struct along along = {at_share, &curves->policy,
-				    profile->cache.id == CACHE_NONE
-					    ? 0
-					    : 100 * fmin(1, profile->cache_share)};
+	const struct along along = {at_share, &curves->policy, own_share(profile)};
 
 	plot->id = "shares";
 	plot->title = "Speed over the size of the cache";

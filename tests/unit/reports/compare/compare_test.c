@@ -87,6 +87,24 @@ static const char *said(json_t *root, const char *name)
 	return "not told";
 }
 
+static void a_cache_s_share_is_told_only_where_it_is_known(void **state)
+{
+	json_t *root = told();
+
+	(void)state;
+	assert_string_equal(said(root, "configuration.cache_share"), "not told");
+	json_decref(root);
+	b.cache_share = .35;
+	root = told();
+	assert_string_equal(said(root, "configuration.cache_share"), "n/a");
+	json_decref(root);
+	a.cache_share = 1.5;
+	b.cache_share = 2; /* both hold all */
+	root = told();
+	assert_string_equal(said(root, "configuration.cache_share"), "same");
+	json_decref(root);
+}
+
 static void a_difference_is_clear_where_intervals_are_apart(void **state)
 {
 	json_t *root;
@@ -217,6 +235,7 @@ static void memory_may_be_short(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_cache_s_share_is_told_only_where_it_is_known),
 		TEST(a_difference_is_clear_where_intervals_are_apart),
 		TEST(counts_are_told_a_sample),
 		TEST(facts_that_one_side_has_are_told),

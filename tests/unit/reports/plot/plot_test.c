@@ -273,6 +273,27 @@ static void curves_run_through_the_run_itself(void **state)
 	whatif_curves_free(&curves);
 }
 
+static void a_cache_of_unknown_size_has_no_place_on_the_curve(void **state)
+{
+	struct whatif_curves curves = {0};
+	struct plot plot = {0};
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	profile.cache.id = CACHE_PAGE;
+	profile.rates[TRACE_REAL] = (struct interval){100, 99, 101};
+	assert_int_equal(plot_shares(&profile, &curves, &plot), 0);
+	assert_int_equal(series_of(&plot, "this run")->count, 0);
+	plot_free(&plot);
+	plot = (struct plot){0};
+	profile.cache_share = 1.5; /* it holds all */
+	assert_int_equal(plot_shares(&profile, &curves, &plot), 0);
+	assert_true(series_of(&plot, "this run")->points->x == 100);
+	plot_free(&plot);
+	profile_free(&profile);
+}
+
 /* At least to 8, at most 17 points, however many cores a file says. */
 static void curves_have_few_points(void **state)
 {
@@ -456,6 +477,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_largest_gains_are_shown),
 		cmocka_unit_test(the_diagonal_is_where_predictions_are_right),
 		cmocka_unit_test(curves_run_through_the_run_itself),
+		cmocka_unit_test(a_cache_of_unknown_size_has_no_place_on_the_curve),
 		cmocka_unit_test(curves_have_few_points),
 		cmocka_unit_test(bounds_are_an_area_of_their_own),
 		cmocka_unit_test(a_run_that_can_not_tell_has_no_curves),
