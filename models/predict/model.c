@@ -20,16 +20,19 @@ enum {
 
 /* ---- rates ---- */
 
-/* The fewer cores, the likelier is it that a thread that was woken takes the
- * consumer's. */
+/* The fewer cores, the likelier is it that a thread that was woken takes the consumer's. That
+ * it is rarer on more cores than the run had, it has not shown. */
 static double model_handover(const struct model *model,
 			     const struct profile_change *change,
 			     const struct aspect *aspect)
 {
 	double factor = aspect->input == INPUT_HANDOVER ? aspect->factor : 1;
+	double likelier =
+		(double)model->profile->cores / sim_setup_cores(model, change);
 
-	return factor * model->handover_s * (double)model->profile->cores /
-	       sim_setup_cores(model, change);
+	if (aspect->side < 0)
+		likelier = fmax(1, likelier);
+	return factor * model->handover_s * likelier;
 }
 
 int model_rate(const struct model *model, const struct profile_change *change,

@@ -42,7 +42,8 @@ int model_predict(const struct model *model, const struct profile_change *change
 
 /*
  * Only how many times as fast as the run was, in an eighth of the time; of the better end
- * where only bounds are known. The same errors.
+ * where only bounds are known, but that on more cores batches are handed over no faster. The
+ * same errors.
  */
 int model_gain(const struct model *model, const struct profile_change *change,
 	       double *gain, struct error *err);

@@ -386,7 +386,10 @@ static int predict_check(const struct model *model, const struct profile_change 
 int model_gain(const struct model *model, const struct profile_change *change,
 	       double *gain, struct error *err)
 {
-	const struct aspect best = {-1, 1, is_bounded(model, change)};
+	double more = sim_setup_cores(model, change) / (double)model->profile->cores;
+	/* what its law gives back on more cores is taken again */
+	const struct aspect best = {INPUT_HANDOVER, fmax(1, more),
+				    is_bounded(model, change)};
 	struct simulation_outcome real;
 	int result = predict_check(model, change, err);
 

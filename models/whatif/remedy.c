@@ -9,8 +9,9 @@
 
 enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 128, WORKERS_A_CORE = 4 };
 
-#define KNEE    .9  /* of the gain of the most of it */
-#define STALLED .01 /* of a step's time: less is no stall */
+#define KNEE    .9   /* of the gain of the most of it, */
+#define ROUNDED 1e-6 /* but for what a simulation is rounded by */
+#define STALLED .01  /* of a step's time: less is no stall */
 
 /* ---- how much of it ---- */
 
@@ -62,7 +63,7 @@ static int remedy_set_knee(const struct remedy_context *context, remedy_set *set
 		unsigned middle = low + (high - low) / 2;
 
 		result = remedy_gain(context, set, middle, *change, &gain, err);
-		if (gain - none >= KNEE * (all - none))
+		if (gain - none >= KNEE * (all - none) - ROUNDED)
 			high = middle;
 		else
 			low = middle;

@@ -256,6 +256,28 @@ static void takes_steps_that_were_slow_as_they_were(void **state)
 	profile_free(&profile);
 }
 
+/* That the loader's threads would take less from a step on more cores, no run shows. */
+static void slow_steps_may_stay_so_on_more_cores(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct known_run run = known_compute_bound;
+	struct profile_prediction *more;
+	struct profile profile;
+
+	(void)state;
+	run.real = 500 / 1.1;
+	known_run_make(&profile, &run);
+	known_run_add_window(&profile, "real", 500 / 1.1, 1e-3, 1e-3);
+	profile.windows[profile.window_count - 1].blocked_s = 0;
+	change.cores = 64;
+	more = known_run_predict(&profile, &change);
+	assert_true(isnan(more->per_s.value) && isnan(more->speedup.value));
+	assert_float_equal(more->per_s.low, 500 / 1.1, 5);
+	assert_float_equal(more->speedup.low, 1, 1e-9);
+	assert_true(more->per_s.high >= 499);
+	profile_free(&profile);
+}
+
 /* An evaluation in one window of each kind, on 4 cores for 2 s. */
 static void pauses_are_no_part_of_the_step(void **state)
 {
@@ -415,6 +437,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(knows_samples_that_take_longer_than_the_delay),
 		cmocka_unit_test(tells_waiting_for_kernels_from_work),
 		cmocka_unit_test(takes_steps_that_were_slow_as_they_were),
+		cmocka_unit_test(slow_steps_may_stay_so_on_more_cores),
 		cmocka_unit_test(pauses_are_no_part_of_the_step),
 		cmocka_unit_test(predicts_an_accelerator),
 		cmocka_unit_test(predicts_pictures_stored_smaller),

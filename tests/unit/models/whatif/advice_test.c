@@ -156,6 +156,31 @@ static void advises_the_knee_of_cores(void **state)
 	profile_free(&profile);
 }
 
+/* The stall is steps that are slower beside the loader's threads, which prepare enough. */
+static void cores_are_advised_for_what_prep_needs_alone(void **state)
+{
+	struct known_run run = known_compute_bound;
+	const struct profile_prediction *cores;
+	struct error err = {0};
+	struct profile profile;
+	struct model *model;
+
+	(void)state;
+	run.real = 500 / 1.1;
+	known_run_make(&profile, &run);
+	known_run_add_window(&profile, "real", 500 / 1.1, 1e-3, 1e-3);
+	profile.windows[profile.window_count - 1].blocked_s = 0;
+	profile.stalls[STAGE_PREP] = known_about(.09);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	assert_int_equal(advise(&profile, model, "out", &err), 0);
+	cores = of_cores(&profile, 3);
+	assert_int_equal(cores->change.cores, 3);
+	assert_true(isnan(cores->speedup.value));
+	model_free(model);
+	profile_free(&profile);
+}
+
 /* Cores gain nothing while storage limits, and that is said. */
 static void what_does_not_pay_is_listed_with_the_reason(void **state)
 {
@@ -348,6 +373,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tells_where_no_depth_ends_the_stall),
 		cmocka_unit_test(advises_the_knee_of_a_cache),
 		cmocka_unit_test(advises_the_knee_of_cores),
+		cmocka_unit_test(cores_are_advised_for_what_prep_needs_alone),
 		cmocka_unit_test(what_does_not_pay_is_listed_with_the_reason),
 		cmocka_unit_test(other_inputs_are_weighed),
 		cmocka_unit_test(the_largest_size_that_is_enough),
