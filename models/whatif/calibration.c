@@ -18,6 +18,7 @@ enum member { CORES, WORKERS, CACHE, POLICY, GPU, BANDWIDTH, LATENCY, DEPTH, MEM
 /* A setting with nothing left out. */
 struct setting {
 	double member[MEMBERS];
+	bool follow; /* its workers are as many as where none are asked for */
 	double batch, jobs;
 	bool share;
 	const double *job_speed;
@@ -127,6 +128,16 @@ static void take_cache(const struct profile *profile,
 	setting->member[POLICY] = policy->id == CACHE_MINIO;
 }
 
+static bool workers_follow(const struct profile *profile,
+			   const struct profile_change *change)
+{
+	struct profile_change cores = PROFILE_NO_CHANGE;
+
+	cores.cores = change->cores;
+	return profile_change_workers(profile, change) ==
+	       profile_change_workers(profile, &cores);
+}
+
 static struct setting
 calibration_setting_of(const struct profile *profile,
 		       const struct profile_verification *verification)
@@ -134,13 +145,14 @@ calibration_setting_of(const struct profile *profile,
 	const struct profile_change *change = &verification->change;
 	struct setting setting = {
 		.member = {[CORES] = number_or(change->cores, profile->cores),
-			   [WORKERS] = number_or(change->workers, profile->workers),
+			   [WORKERS] = profile_change_workers(profile, change),
 			   [GPU] = value_or(change->gpu_speed, 1, 1),
 			   [BANDWIDTH] = bandwidth_of(profile, change),
 			   [LATENCY] = -value_or(change->storage_latency_s,
 						 profile->storage_latency_s, 0),
 			   [DEPTH] = number_or(change->fetch_depth,
 					       profile->fetch_depth)},
+		.follow = workers_follow(profile, change),
 		.batch = number_or(change->batch, profile->batch),
 		.jobs = number_or(change->jobs, profile->job_count),
 		.share = change->share || (change->jobs == 0 && profile->shared),
@@ -213,7 +225,8 @@ static enum member calibration_step(const struct setting *from,
 
 	for (enum member i = 0; i < MEMBERS; i++) {
 		if (calibration_same(from->member[i], to->member[i]) ||
-		    (i == POLICY && cacheless))
+		    (i == POLICY && cacheless) ||
+		    (i == WORKERS && from->follow && to->follow))
 			continue;
 		if (changed != MEMBERS || to->member[i] < from->member[i])
 			return MEMBERS;

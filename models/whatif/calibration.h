@@ -6,11 +6,11 @@
 
 /*
  * A workload is a setting that was verified, from which single steps lead to two or
- * more others that were: one thing changed to the faster side (more cores, workers or
- * cache, a faster accelerator or storage, another policy to minio), by no more than
- * there is, all else the same. What a change leaves out is as in the run, and of a
- * setting verified more than once the last counts. Looks at the last 2000 verifications
- * for them.
+ * more others that were: one thing changed to the faster side (more cores, with the
+ * workers that follow them, more workers or cache, a faster accelerator or storage,
+ * another policy to minio), by no more than there is, all else the same. What a change
+ * leaves out is as in the run, and of a setting verified more than once the last counts.
+ * Looks at the last 2000 verifications for them.
  */
 struct calibration {
 	size_t count;       /* verifications with a prediction that has a value */

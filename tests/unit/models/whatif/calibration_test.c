@@ -194,6 +194,27 @@ static void what_is_as_in_the_run_is_the_run(void **state)
 	profile_free(&profile);
 }
 
+/* Where the run has a worker a core, workers that are not told are as many as the cores. */
+static void workers_follow_the_cores(void **state)
+{
+	struct profile_change *change;
+	struct profile profile;
+
+	(void)state;
+	begin(&profile);
+	profile.cores = profile.workers = 2;
+	change = add(&profile, 100, 100, 1);
+	change->cores = change->workers = 1;
+	add(&profile, 101, 101, 1)->cores = 1; /* the same */
+	change = add(&profile, 110, 110, 1);
+	change->cores = change->workers = 1;
+	change->cache_share = 1;
+	assert_int_equal(score_of(&profile).workloads, 0);
+	add(&profile, 120, 120, 1); /* on 2 cores, with as many workers: one step */
+	assert_int_equal(score_of(&profile).workloads, 1);
+	profile_free(&profile);
+}
+
 /* Only the nearest of several sizes is a step, and each member gives one. */
 static void the_nearest_is_the_step(void **state)
 {
@@ -287,6 +308,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_first_advice_is_judged_by_what_measured_best),
 		cmocka_unit_test(other_changes_are_no_steps),
 		cmocka_unit_test(what_is_as_in_the_run_is_the_run),
+		cmocka_unit_test(workers_follow_the_cores),
 		cmocka_unit_test(the_nearest_is_the_step),
 		cmocka_unit_test(a_cache_is_a_step_from_none),
 		cmocka_unit_test(pictures_stored_smaller_are_another_setting),
