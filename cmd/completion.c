@@ -2,7 +2,7 @@
  * completion.c - completion for shells, written from the tables that --help prints.
  *
  * What may follow an option is read from its argument in these tables: "a|b|c" are
- * words, FILE, DIR, RUN and DATASET are paths, anything else is free.
+ * words, FILE, DIR, RUN, DATASET and FROM are paths, anything else is free.
  */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
@@ -25,7 +25,7 @@ typedef void visit_option(const struct argument *option, const char *path);
 
 static bool takes_path(const char *arg)
 {
-	static const char *const paths[] = {"FILE", "DIR", "RUN", "DATASET"};
+	static const char *const paths[] = {"FILE", "DIR", "RUN", "DATASET", "FROM"};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (strstr(arg, paths[i]) != NULL)

@@ -45,7 +45,7 @@ for shell in bash zsh fish; do
 	dsa completion $shell >"$scratch/$shell"
 done
 
-echo 1..10
+echo 1..12
 bash -n "$scratch/bash"
 result "bash reads it"
 offers_bash "$commands" dsa ""
@@ -60,12 +60,18 @@ offers_bash "zsh" dsa completion z
 result "bash completes a word"
 offers_bash "fish" dsa doctor --dataset = f
 result "bash completes the file of an option"
+offers_bash "fish" dsa dataset convert f && offers_bash "fish" dsa dataset convert fish f
+result "bash completes the paths of a copy"
 
 if command -v zsh >/dev/null; then
 	zsh -n "$scratch/zsh"
 	result "zsh reads it"
+	zsh -c "_arguments() { print -rl -- \$@; }; words=(dsa dataset convert f) CURRENT=4
+		source $scratch/zsh" | grep -qxF '*::FROM TO:_files'
+	result "zsh completes the paths of a copy"
 else
 	skip "zsh reads it" "no zsh"
+	skip "zsh completes the paths of a copy" "no zsh"
 fi
 if command -v fish >/dev/null; then
 	fish -n "$scratch/fish"
