@@ -1,8 +1,8 @@
 /*
  * epoch_parts.h - the parts of an epoch that windows with drawn hits stand for. Pure.
  *
- * A cache's hits change over an epoch. Each block has them as one of a few equal parts of
- * it has; as many blocks as there are parts take all of them, in an order drawn anew. A run
+ * A cache's hits change over an epoch. Each block has those of one of a few equal parts of
+ * it; as many blocks as there are parts take all of them, in an order drawn anew. A run
  * ends after any number of blocks, and so has more windows of some parts than of others:
  * each part weighs alike (poststratification: Cochran, Sampling Techniques, 5A.9).
  */
