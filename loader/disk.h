@@ -69,6 +69,9 @@ struct blob *disk_get(struct disk *disk, uint32_t sample, bool quiet);
  * own until they are written; false: it has them, or can't keep them. */
 bool disk_offer(struct disk *disk, uint32_t sample, struct blob *blob);
 
+/* The bytes came from another file than disk_get() has asked: their offer is refused. */
+void disk_doubt(struct disk *disk, uint32_t sample);
+
 /* Waits until nothing that was offered is still to be written. */
 void disk_settle(struct disk *disk);
 

@@ -6,7 +6,8 @@
  *	disk_offer -> queue -> thread: store_write() under the version that was seen
  *
  * A sample that is read while it changes is not kept: the version is the one from before it
- * was read, and of two that were seen neither is taken.
+ * was read, and of two that were seen neither is taken. Nor is one kept that comes from a
+ * shard which the reader has open, while another has its name.
  */
 #include "loader/disk.h"
 #include "loader/base/blob.h"
@@ -310,6 +311,11 @@ static void disk_saw(struct disk *disk, uint32_t sample, uint64_t version)
 	if (!atomic_compare_exchange_strong(&disk->seen[sample], &none, version) &&
 	    none != version)
 		disk->seen[sample] = UNSURE;
+}
+
+void disk_doubt(struct disk *disk, uint32_t sample)
+{
+	disk->seen[sample] = UNSURE;
 }
 
 struct blob *disk_get(struct disk *disk, uint32_t sample, bool quiet)

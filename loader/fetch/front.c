@@ -52,6 +52,9 @@ static void front_done(void *context, const struct fetch_job *job, struct blob *
 {
 	const struct front *front = context;
 
+	if (blob != NULL && !job->hit &&
+	    reader_replaced(&front->fetch->reader, job->sample))
+		disk_doubt(front->disk, job->sample);
 	front->client.done(front->client.context, job, blob, result);
 }
 

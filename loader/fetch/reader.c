@@ -302,6 +302,15 @@ void reader_place(const struct reader *reader, const struct fetch_job *job, char
 	place->size = (uint32_t)(last.offset + last.size - place->offset);
 }
 
+bool reader_replaced(const struct reader *reader, uint32_t sample)
+{
+	struct source_place place;
+	char path[PATH_MAX];
+
+	source_place(reader->source, sample, path, &place);
+	return place.path != NULL && reader_files_replaced(reader->files, &place);
+}
+
 bool reader_scatters(const struct reader *reader, const struct fetch_job *job)
 {
 	return job->members != NULL && reader->align == 1;

@@ -94,6 +94,9 @@ void reader_pages(const struct source_place *place, off_t *from, off_t *length);
 /* Puts these pages out of the page cache, after writing back those that are dirty. */
 void reader_evict(const struct reader *reader, uint32_t sample);
 
+/* True if the sample is read from a shard that stays open, and another lies there by now. */
+bool reader_replaced(const struct reader *reader, uint32_t sample);
+
 /* True if the samples of a job's read go into reader_parts, not into one blob. */
 bool reader_scatters(const struct reader *reader, const struct fetch_job *job);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -109,4 +110,19 @@ int reader_files_get(struct reader_files *files, const struct source_place *plac
 		pthread_mutex_unlock(&files->lock);
 	}
 	return file != NULL ? file->fd : -1;
+}
+
+bool reader_files_replaced(const struct reader_files *files,
+			   const struct source_place *place)
+{
+	struct stat open_one, there;
+	struct reader_file *file;
+
+	if (!place->part)
+		return false;
+	reader_files_find(files, place, &file);
+	return file != NULL &&
+	       (fstat(file->fd, &open_one) < 0 ||
+		fstatat(place->dir, place->path, &there, 0) < 0 ||
+		open_one.st_ino != there.st_ino || open_one.st_dev != there.st_dev);
 }

@@ -6,6 +6,8 @@
 #ifndef DSA_FETCH_READER_FILES_H
 #define DSA_FETCH_READER_FILES_H
 
+#include <stdbool.h>
+
 struct reader_files;
 struct source_place;
 
@@ -19,5 +21,9 @@ void reader_files_free(struct reader_files *files);
  * what the process may have. Any thread.
  */
 int reader_files_get(struct reader_files *files, const struct source_place *place);
+
+/* True if the file of a part is open, and another one lies there by now, or none. */
+bool reader_files_replaced(const struct reader_files *files,
+			   const struct source_place *place);
 
 #endif

@@ -1,8 +1,11 @@
-/* disk_test.c - samples that are offered to a cache on disk: how many wait, and which go. */
+/* disk_test.c - samples that are offered to a cache on disk: how many wait, which are kept,
+ * and which go. */
 #include "loader/base/blob.h"
 #include "loader/base/error.h"
 #include "loader/disk.h"
+#include "loader/fetch.h"
 #include "loader/source.h"
+#include "tests/lib/client.h"
 #include "tests/lib/scratch.h"
 
 #include <errno.h>
@@ -11,6 +14,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -42,15 +46,21 @@ ssize_t write(int fd, const void *bytes, size_t size)
 	return syscall(SYS_write, fd, bytes, size);
 }
 
-static struct source *open_source(void)
+static struct source *open_source_of(const char *prep)
 {
-	static const struct source_config config = {.threads = 1, .index_dir = ""};
+	const struct source_config config = {
+		.threads = 1, .index_dir = "", .prep = prep, .length = 255};
 	struct error err = {0};
 	struct source *source = source_open("set", &config, &err);
 
 	if (source == NULL)
 		fail_msg("%s", err.message);
 	return source;
+}
+
+static struct source *open_source(void)
+{
+	return open_source_of("image");
 }
 
 static struct disk *open_disk(const struct source *source)
@@ -133,11 +143,58 @@ static void an_old_one_of_another_size_is_dropped(void **state)
 	}
 }
 
+static struct fetch *open_fetch(const struct source *source, struct disk *disk,
+				struct client *client)
+{
+	const struct fetch_client calls = {
+		.context = client, .next = client_next, .done = client_done};
+	const struct fetch_config config = {.engine = "pread",
+					    .depth = 1,
+					    .disk = disk,
+					    .thread_started = client_thread_started};
+	struct error err = {0};
+	struct fetch *fetch = fetch_open(&config, source, &calls, &err);
+
+	if (fetch == NULL)
+		fail_msg("%s", err.message);
+	return fetch;
+}
+
+/* The reader has the old one open, and another file has its name. */
+static void a_shard_that_is_replaced_is_kept_no_more(void **state)
+{
+	struct source *source;
+	struct client client;
+	struct fetch *fetch;
+	struct disk *disk;
+
+	(void)state;
+	scratch_file("set/a.u16", 10000);
+	scratch_file("new.u16", 10000);
+	source = open_source_of("tokens");
+	disk = open_disk(source);
+	client_init(&client, 1);
+	fetch = open_fetch(source, disk, &client);
+	client_wait(&client, &client.done, 1);
+	assert_true(disk_offer(disk, 0, client.blob[0]));
+	assert_int_equal(rename("new.u16", "set/a.u16"), 0);
+	client_want(&client, 2);
+	client_wait(&client, &client.done, 2);
+	assert_int_equal(client.result[1], 0);
+	assert_false(disk_offer(disk, 1, client.blob[1]));
+	client_set(&client, &client.closed, true);
+	fetch_close(fetch);
+	client_fini(&client);
+	disk_close(disk);
+	source_close(source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(what_waits_is_bounded_behind_a_large_sample_too),
 		IN_SCRATCH(an_old_one_of_another_size_is_dropped),
+		IN_SCRATCH(a_shard_that_is_replaced_is_kept_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,26 @@ static void a_shard_is_opened_once(void **state)
 	close(folder);
 }
 
+static void a_shard_with_another_in_its_place_is_found_out(void **state)
+{
+	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
+	struct source_place a = part_of(AT_FDCWD, "a"), b = part_of(AT_FDCWD, "b");
+
+	(void)state;
+	scratch_file("a", 1);
+	scratch_file("b", 1);
+	assert_false(reader_files_replaced(files, &a)); /* it is not open yet */
+	assert_true(reader_files_get(files, &a) >= 0);
+	assert_true(reader_files_get(files, &b) >= 0);
+	assert_false(reader_files_replaced(files, &a));
+	scratch_file("new", 1);
+	assert_int_equal(rename("new", "a"), 0);
+	assert_int_equal(unlink("b"), 0);
+	assert_true(reader_files_replaced(files, &a));
+	assert_true(reader_files_replaced(files, &b));
+	reader_files_free(files);
+}
+
 static void whole_files_do_not_stay_open(void **state)
 {
 	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
@@ -137,6 +157,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(a_shard_is_opened_once),
+		IN_SCRATCH(a_shard_with_another_in_its_place_is_found_out),
 		IN_SCRATCH(whole_files_do_not_stay_open),
 		IN_SCRATCH(a_quarter_of_the_descriptors_is_the_most),
 		IN_SCRATCH(threads_get_the_same_ones),
