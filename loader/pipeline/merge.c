@@ -41,6 +41,7 @@ struct merge {
 	uint64_t room;             /* bytes that may be held, and of one read */
 	struct merge_group **runs; /* of each run: the groups that are under way */
 	uint32_t run_count;
+	uint64_t pass;  /* the latest that was begun */
 	uint32_t found; /* of the list: samples that may be read together */
 	struct merge_member list[MERGE_SAMPLES];
 };
@@ -96,6 +97,39 @@ void merge_forget(struct pipeline *p)
 			p->merge->runs[i] = group->next;
 			merge_group_free(group);
 		}
+}
+
+static bool merge_comes(const struct merge_group *group)
+{
+	uint32_t i = 0;
+
+	while (i < group->count && !group->members[i].coming)
+		i++;
+	return i < group->count;
+}
+
+/* Of the run, those of passes before it. */
+static void merge_end_passes(struct merge_group **at, uint64_t pass)
+{
+	while (*at != NULL) {
+		struct merge_group *group = *at;
+
+		if (group->pass >= pass || merge_comes(group)) {
+			at = &group->next;
+			continue;
+		}
+		*at = group->next;
+		merge_group_free(group);
+	}
+}
+
+void merge_pass(struct pipeline *p, uint64_t pass)
+{
+	if (p->merge == NULL || pass <= p->merge->pass)
+		return;
+	p->merge->pass = pass;
+	for (uint32_t i = 0; i < p->merge->run_count; i++)
+		merge_end_passes(&p->merge->runs[i], pass);
 }
 
 void merge_close(struct pipeline *p)

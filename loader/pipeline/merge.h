@@ -36,6 +36,13 @@ void merge_close(struct pipeline *pipeline);
  * read. */
 uint64_t merge_room(const struct pipeline *pipeline);
 
+/*
+ * A batch of this pass opens: lets go of what came ahead in those before, whose places were
+ * given it by the cache meanwhile, or which were cut short. What is still on its way is let
+ * go with the next pass.
+ */
+void merge_pass(struct pipeline *pipeline, uint64_t pass);
+
 /* What came ahead for a place that opens, with its reference; NULL: nothing. */
 struct blob *merge_take(struct pipeline *pipeline, const struct batch *batch,
 			struct place *place);

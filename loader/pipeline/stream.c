@@ -170,6 +170,7 @@ static void open_stream(struct pipeline *p, struct batch *batch,
 	uint32_t first = p->next.position, stolen;
 	uint64_t steps = ((uint64_t)pass->length + p->batch - 1) / p->batch;
 
+	merge_pass(p, p->next.pass);
 	if (p->open == 0 && p->next.pass != p->head_pass) {
 		p->head_pass = p->next.pass;
 		p->stolen = 0;

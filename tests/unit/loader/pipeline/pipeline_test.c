@@ -1,6 +1,7 @@
 /* pipeline_test.c - the stream: passes of any length, bad samples, cuts, readers. */
 #include "loader/base/error.h"
 #include "loader/base/random.h"
+#include "loader/pipeline/pipeline_state.h"
 #include "tests/lib/rig.h"
 
 #include <setjmp.h>
@@ -212,6 +213,35 @@ static void places_keep_their_readers(void **state)
 	rig_close(rig);
 }
 
+/* What is still held for a sample in a pass. */
+static struct blob *held_ahead(struct rig *rig, uint64_t pass, uint32_t sample)
+{
+	const struct batch batch = {.pass = pass};
+	struct place place = {.sample = sample};
+
+	return merge_take(rig->pipeline, &batch, &place);
+}
+
+/* The first samples of the second pass are new: with them its last ones are read, which the
+ * cache has by the time they are wanted. */
+static void what_came_ahead_and_was_not_wanted_is_let_go(void **state)
+{
+	static const uint32_t often[] = {RIG_FILES, RIG_FILES, RIG_FILES, RIG_FILES};
+	struct rig *rig =
+		rig_new(rig_one_file, "in_order=1,cache=minio,cache_size=1M", often, 4);
+	const struct pipeline_point start = {.position = 14 * RIG_BATCH};
+	struct pipeline_point end;
+
+	(void)state;
+	rig_start(rig, &start);
+	assert_int_equal(rig_run(rig, NULL), 1);
+	pipeline_lock(rig->pipeline, &end);
+	for (uint32_t i = 0; i < 2 * RIG_FILES; i++)
+		assert_null(held_ahead(rig, i / RIG_FILES, i % RIG_FILES));
+	pipeline_unlock(rig->pipeline);
+	rig_close(rig);
+}
+
 static void a_data_set_without_a_good_sample_fails(void **state)
 {
 	static const uint32_t twice[] = {RIG_FILES, RIG_FILES};
@@ -237,6 +267,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_stream_goes_on_from_after_any_batch),
 		cmocka_unit_test(a_pass_may_be_cut_short_under_way),
 		cmocka_unit_test(places_keep_their_readers),
+		cmocka_unit_test(what_came_ahead_and_was_not_wanted_is_let_go),
 		cmocka_unit_test(a_data_set_without_a_good_sample_fails),
 	};
 
