@@ -62,6 +62,23 @@ static int local_open_ring(struct local *local, struct error *err)
 	return local->reader != NULL ? 0 : -err->code;
 }
 
+/* One epoch may be without a whole batch, and be all that is wanted; that none of several has
+ * one is a mistake. */
+static int local_check_plan(const struct local *local, struct error *err)
+{
+	const struct options *options = local->config.options;
+	struct plan_pass pass;
+
+	plan_pass(local->plan, options->start_epoch + 1, &pass);
+	if (pass.length > 0 || pass.spare == 0)
+		return 0;
+	return error_set(
+		err, EINVAL,
+		"no whole batch of an epoch: it has %u samples, and a batch %u; "
+		"make batches smaller, or leave drop_last out",
+		pass.spare, options->batch);
+}
+
 static int local_open_plan(struct local *local, struct error *err)
 {
 	const struct options *options = local->config.options;
@@ -81,7 +98,7 @@ static int local_open_plan(struct local *local, struct error *err)
 	local->plan = local->config.rest == NULL ? plan_epochs(&config, batch, end, err)
 						 : plan_after(&config, batch, end,
 							      local->config.rest, err);
-	return local->plan != NULL ? 0 : -err->code;
+	return local->plan != NULL ? local_check_plan(local, err) : -err->code;
 }
 
 /* Where the program wants to begin; past its last epoch, at the end of that one. */

@@ -238,6 +238,28 @@ static void data_without_a_whole_batch_fails(void **state)
 	dsa_close(loader);
 }
 
+static void batches_larger_than_an_epoch_are_refused(void **state)
+{
+	struct dsa_config config = images_config(images_good);
+	struct dsa_loader *loader;
+	struct dsa_batch batch;
+	char why[DSA_WHY];
+
+	(void)state;
+	config.drop_last = 1;
+	config.batch = IMAGES_COUNT + 1;
+	for (config.epochs = 0; config.epochs < 3; config.epochs += 2) {
+		assert_int_equal(dsa_open(&config, &loader, why), -EINVAL);
+		assert_string_equal(why, "no whole batch of an epoch: it has 60 "
+					 "samples, and a batch 61; make batches "
+					 "smaller, or leave drop_last out");
+	}
+	config.epochs = 1;
+	loader = delivered_open(&config);
+	assert_int_equal(dsa_next(loader, &batch), 0);
+	dsa_close(loader);
+}
+
 static void batches_may_be_held_and_given_back_in_any_order(void **state)
 {
 	struct dsa_config config = images_config(images_good);
@@ -314,6 +336,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_run_resumes_where_another_ended),
 		cmocka_unit_test(drop_last_leaves_short_batches_out),
 		cmocka_unit_test(data_without_a_whole_batch_fails),
+		cmocka_unit_test(batches_larger_than_an_epoch_are_refused),
 		cmocka_unit_test(ranks_share_an_epoch_without_overlap),
 		cmocka_unit_test(corrupt_samples_are_skipped_alike_by_any_workers),
 		cmocka_unit_test(a_corrupt_sample_ends_the_data_when_asked),
