@@ -23,7 +23,7 @@
 #define STORE_PAGE  "dsa-cache"
 #define STORE_NEW   "new"
 
-enum { PAGE_BYTES = 4096, IDLE = 64 << 20, TRIES = 3 };
+enum { PAGE_BYTES = 4096, IDLE = 64 << 20, TRIES = 3, OPENINGS = 100 };
 
 /* What only keeps looks at the age of what nobody reads any more: a use is worth noting
  * once a day. */
@@ -131,7 +131,8 @@ static void store_clear_new(const struct store *store)
 
 /* ---- the shared page ---- */
 
-/* Whether the page was ever filled. -errno: the folder is not ours. */
+/* Whether the page was ever filled. -errno: the folder is not ours, or not ready for those
+ * who are not first. */
 static int store_page_known(const struct store *store, bool first)
 {
 	struct store_page page = {.bytes = 0};
@@ -144,7 +145,7 @@ static int store_page_known(const struct store *store, bool first)
 	if (status.st_size == PAGE_BYTES &&
 	    pread(store->page_file, &page, sizeof(page), 0) == (ssize_t)sizeof(page) &&
 	    memcmp(page.magic, STORE_MAGIC, sizeof(page.magic)) == 0)
-		return 1;
+		return first || !page.counting ? 1 : -ENOTEMPTY;
 	return first && page.magic[0] == '\0' && store_folder_empty(store->folder)
 		       ? 0
 		       : -ENOTEMPTY;
@@ -190,10 +191,11 @@ static int store_open_first(struct store *store, const struct store_scan *scan)
 
 	if (result < 0)
 		return result;
-	if (known == 0) { /* from now on the folder is known as ours */
+	if (known == 0)
 		memset(store->page, 0, sizeof(*store->page));
+	store->page->counting = true;
+	if (known == 0) /* from now on the folder is known as ours */
 		memcpy(store->page->magic, STORE_MAGIC, sizeof(store->page->magic));
-	}
 	result = store_make_folders(store);
 	if (result < 0)
 		return result;
@@ -203,6 +205,7 @@ static int store_open_first(struct store *store, const struct store_scan *scan)
 		return result;
 	store->page->bytes = sum.bytes;
 	store->page->entries = sum.entries;
+	store->page->counting = false;
 	return flock(store->page_file, LOCK_SH) < 0 ? -errno : 0;
 }
 
@@ -217,15 +220,18 @@ static int store_open_more(struct store *store, const struct store_scan *scan)
 	return result < 0 ? result : store_list(store, scan);
 }
 
-/* The one who was first may be killed before it is done: then somebody else is. */
+/* The one who was first may be killed before it is done: then another one is, of those who
+ * waited for it, as soon as none of them has the lock. */
 static int store_open_locked(struct store *store, const struct store_scan *scan)
 {
 	int result = -ENOTEMPTY;
 
-	for (int tries = 0; tries < TRIES && result == -ENOTEMPTY; tries++) {
+	for (int i = 0; i < OPENINGS && result == -ENOTEMPTY; i++) {
 		if (flock(store->page_file, LOCK_EX | LOCK_NB) == 0)
 			return store_open_first(store, scan);
 		result = errno == EWOULDBLOCK ? store_open_more(store, scan) : -errno;
+		if (result == -ENOTEMPTY)
+			flock(store->page_file, LOCK_UN);
 	}
 	return result;
 }

@@ -29,6 +29,7 @@ struct store_page {
 	char magic[8];
 	atomic_uint_fast64_t bytes, entries;
 	atomic_uint_fast64_t dropped, evicted; /* since the folder was made */
+	atomic_bool counting; /* the first process is not ready, or was killed before */
 };
 
 /* What goes next, the oldest last; guarded by lock. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,11 +27,12 @@ enum { SIZE = 5000, CHARGE = 8192, OBJECTS = 12 };
 /* The calls that change files, of which the nth, counted before and after each, is the
  * last one. 0: none is. */
 static unsigned kill_at, calls;
+static int kill_signal = SIGKILL;
 
 static void call_counted(void)
 {
 	if (kill_at > 0 && ++calls == kill_at)
-		raise(SIGKILL);
+		raise(kill_signal);
 }
 
 #define COUNTED(type, call)                                                            \
@@ -73,6 +75,19 @@ int mkdirat(int dir, const char *path, mode_t mode)
 int futimens(int fd, const struct timespec times[2])
 {
 	COUNTED(int, syscall(SYS_utimensat, fd, NULL, times, 0));
+}
+
+/* A process that is killed by whoever is about to wait for its lock. 0: none is. */
+static pid_t locker;
+
+int flock(int fd, int operation)
+{
+	if (operation == LOCK_SH && locker > 0) {
+		kill(locker, SIGKILL);
+		assert_int_equal(waitpid(locker, NULL, 0), locker);
+		locker = 0;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
 }
 
 /* What a folder has, as a scan tells. */
@@ -546,6 +561,28 @@ static void a_kill_at_any_call_leaves_a_sound_cache(void **state)
 	check_after_kill();
 }
 
+/* It has made some of the folders. */
+static void whoever_waits_for_one_that_is_killed_opens_the_folder(void **state)
+{
+	struct store store;
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0) {
+		kill_signal = SIGSTOP;
+		fill_until_killed(40);
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+	locker = child;
+	assert_int_equal(opened_as(&store, STORE_KEEPS, 1 << 20).count, 0);
+	assert_int_equal(locker, 0);
+	assert_int_equal(put(&store, 1), 0);
+	assert_int_equal(get(&store, 1), 0);
+	store_close(&store);
+}
+
 enum { SIDES = 2, EACH = 300 };
 
 /* Another process: -1, and what it says is its status. */
@@ -629,6 +666,7 @@ int main(void)
 		IN_SCRATCH(a_full_disk_ends_writing_and_not_reading),
 		IN_SCRATCH(what_evicts_goes_on_within_what_a_full_disk_has),
 		IN_SCRATCH(a_kill_at_any_call_leaves_a_sound_cache),
+		IN_SCRATCH(whoever_waits_for_one_that_is_killed_opens_the_folder),
 		IN_SCRATCH(processes_at_once_keep_the_bound),
 		IN_SCRATCH(opening_fails_cleanly_without_memory),
 	};
