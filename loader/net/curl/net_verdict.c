@@ -10,7 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { OTHER_PARTS = 3 }; /* tries after an answer with one that was not asked for */
+enum {
+	OTHER_PARTS = 3,    /* tries after an answer with one that was not asked for */
+	EARLY_NS = 3000000, /* that libcurl ends a try before the deadline, at most */
+};
 
 struct verdict {
 	const struct transfer *transfer;
@@ -204,13 +207,14 @@ static int verdict_body(const struct verdict *verdict)
 	return get->part ? verdict_part(verdict) : 0;
 }
 
-/* By the deadline, which libcurl takes in whole ms: what an earlier try met tells more. */
+/* By the deadline: what an earlier try met tells more. libcurl may end a try 2 ms before it: it
+ * is given what is left in whole ms, rounded down, and rounds up what has passed of that. */
 static bool verdict_cut_short(const struct transfer *transfer)
 {
 	const struct net_get *get = transfer->get;
 
 	return transfer->result == CURLE_OPERATION_TIMEDOUT && get->retries > 0 &&
-	       clock_now() + 1000000 >= get->deadline;
+	       clock_now() + EARLY_NS >= get->deadline;
 }
 
 /* No answer, or a part of one. */
