@@ -266,8 +266,9 @@ $(B)/fuzz/tar: private LINK += $(CMOCKA_LIBS)
 $(B)/fuzz/page: $(B)/loader/net/curl/page.o
 $(B)/fuzz/page: private LINK += -lexpat
 $(B)/fuzz/verdict $(B)/test/net_verdict: $(B)/loader/net/curl/net_verdict.o
-$(B)/fuzz/transfer_head: $(B)/loader/net/curl/transfer_head.o
-$(B)/fuzz/verdict $(B)/test/net_verdict $(B)/fuzz/transfer_head: private LINK += -lcurl
+$(B)/fuzz/transfer_head $(B)/test/transfer_head: $(B)/loader/net/curl/transfer_head.o
+$(addprefix $(B)/,fuzz/verdict test/net_verdict fuzz/transfer_head test/transfer_head): \
+	private LINK += -lcurl
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'

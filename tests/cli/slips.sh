@@ -6,6 +6,9 @@ try() {
 }
 try bench prep --cache 35
 try run --cache 35 -- true
+try run --max-requests 0 -- true
+try run --deadline 0 -- true
+try run --read-gap 2G -- true
 try run --cores 999 -- true | sed 's/only [0-9]*/only N/'
 try run --sweep foo=1 -- true
 try run -o '' -- true

@@ -189,12 +189,76 @@ static void a_shard_that_is_replaced_is_kept_no_more(void **state)
 	source_close(source);
 }
 
+static void a_large_sample_behind_a_small_one_does_not_wait(void **state)
+{
+	const size_t large = (size_t)64 << 20, small = 1 << 20;
+	struct source *source;
+	bool first, second;
+	struct disk *disk;
+
+	(void)state;
+	scratch_file("set/a/1.jpg", large);
+	scratch_file("set/a/2.jpg", small);
+	source = open_source();
+	disk = open_disk(source);
+	holds = true;
+	pthread_mutex_lock(&held);
+	first = offer(disk, 1, small);
+	second = offer(disk, 0, large);
+	pthread_mutex_unlock(&held);
+	disk_close(disk);
+	holds = false;
+	source_close(source);
+	assert_true(first);
+	assert_false(second);
+}
+
+/* Bytes of the samples of `set` that a cache with room for 10 files may hold, after it was
+ * offered `count` of 100 bytes. */
+static uint64_t capacity_for(const char *set, const char *policy, unsigned count)
+{
+	static const struct source_config from = {.threads = 1, .index_dir = ""};
+	struct error err = {0};
+	struct source *source = source_open(set, &from, &err);
+	const struct disk_config config = {.folder = "cache",
+					   .policy = policy,
+					   .bytes = 10 * 4096,
+					   .source = source};
+	struct disk *disk = disk_open(&config, &err);
+	struct disk_stats stats;
+
+	if (disk == NULL)
+		fail_msg("%s", err.message);
+	for (uint32_t i = 0; i < count; i++)
+		assert_true(offer(disk, i, 100));
+	disk_settle(disk);
+	disk_stats(disk, &stats);
+	disk_close(disk);
+	source_close(source);
+	return stats.capacity;
+}
+
+static void what_others_left_takes_room_of_a_cache_that_keeps(void **state)
+{
+	(void)state;
+	scratch_file("set/a/1.jpg", 100);
+	scratch_file("set/a/2.jpg", 100);
+	scratch_file("other/a/1.jpg", 100);
+	scratch_file("other/a/2.jpg", 100);
+	assert_int_equal(capacity_for("set", "minio", 2), 1000);
+	assert_int_equal(capacity_for("set", "minio", 0), 1000);
+	assert_int_equal(capacity_for("other", "minio", 0), 800);
+	assert_int_equal(capacity_for("other", "lru", 0), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(what_waits_is_bounded_behind_a_large_sample_too),
 		IN_SCRATCH(an_old_one_of_another_size_is_dropped),
 		IN_SCRATCH(a_shard_that_is_replaced_is_kept_no_more),
+		IN_SCRATCH(a_large_sample_behind_a_small_one_does_not_wait),
+		IN_SCRATCH(what_others_left_takes_room_of_a_cache_that_keeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,6 +346,8 @@ static void folders_that_are_not_ours_are_refused(void **state)
 	assert_int_equal(mkdir("open", 0700), 0);
 	assert_int_equal(chmod("open", 0777), 0);
 	refused("open", EPERM, "chmod 700");
+	assert_int_equal(chmod("open", 0770), 0); /* of its group, too */
+	refused("open", EPERM, "chmod 700");
 }
 
 static void what_keeps_refuses_beyond_its_bound(void **state)
@@ -651,6 +653,19 @@ static void opening_fails_cleanly_without_memory(void **state)
 	}
 }
 
+static void a_name_tells_a_size_that_a_sample_can_have(void **state)
+{
+	struct stored_key key;
+
+	(void)state;
+	assert_true(
+		stored_read_name("0123456789abcdef0123456789abcdef-00000001", &key));
+	assert_false(
+		stored_read_name("0123456789abcdef0123456789abcdef-00000000", &key));
+	assert_false(
+		stored_read_name("0123456789abcdef0123456789abcdef-ffffffff", &key));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -669,6 +684,7 @@ int main(void)
 		IN_SCRATCH(whoever_waits_for_one_that_is_killed_opens_the_folder),
 		IN_SCRATCH(processes_at_once_keep_the_bound),
 		IN_SCRATCH(opening_fails_cleanly_without_memory),
+		cmocka_unit_test(a_name_tells_a_size_that_a_sample_can_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

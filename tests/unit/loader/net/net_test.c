@@ -145,6 +145,24 @@ static void another_object_is_told(void **state)
 	asked_close(&asked);
 }
 
+static void one_that_comes_in_pieces_stays_within_its_room(void **state)
+{
+	static unsigned char large[4 << 20];
+	struct asked asked;
+	struct net_get get;
+	struct error err = {0};
+
+	(void)state;
+	scratch_file("data/a/large", 3 << 20);
+	asked_open(&asked, "--seed=1");
+	get = object(&asked, sizeof(large) / 2);
+	get.path = "a/large";
+	get.body = large;
+	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
+	assert_true(get.got <= get.room);
+	asked_close(&asked);
+}
+
 /* What a part of an object comes to at such a server. */
 static int part_of(const char *path, const char *faults, const char *times,
 		   struct net_get *get)
@@ -348,6 +366,7 @@ int main(void)
 		IN_SCRATCH(a_program_may_end_while_its_loader_asks_on),
 		IN_SCRATCH(an_object_whole_and_in_parts),
 		IN_SCRATCH(another_object_is_told),
+		IN_SCRATCH(one_that_comes_in_pieces_stays_within_its_room),
 		IN_SCRATCH(another_part_is_none),
 		IN_SCRATCH(a_large_body_hides_no_status),
 		IN_SCRATCH(a_bucket_elsewhere_is_told_what_to_set),

@@ -1,6 +1,8 @@
 /* model_test.c - predictions of made-up runs whose truth is known. */
 #include "loader/base/error.h"
+#include "models/predict/cost.h"
 #include "models/predict/model.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/known_run.h"
 
 #include <errno.h>
@@ -422,6 +424,35 @@ static void model_and_run_may_both_be_off(void **state)
 	assert_true(modelled(rate / 1.027, .02) == rate);
 }
 
+/* 2000 samples of 2000 a second on two cores of 1 an hour. */
+static void an_epoch_of_the_run_as_it_was_has_its_cost(void **state)
+{
+	const struct prices prices = {.currency = "EUR",
+				      .core_hour = 1,
+				      .memory_gb_hour = NAN,
+				      .gpu_hour = NAN,
+				      .storage_gb_month = NAN,
+				      .request = NAN,
+				      .listing = NAN,
+				      .egress_gb = NAN,
+				      .accelerators = 1};
+	struct profile profile;
+	struct error err = {0};
+	struct model *model;
+
+	(void)state;
+	known_run_make(&profile, &known_prep_bound);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	model_price(model, &prices);
+	assert_int_equal(model_note(model, &profile), 0);
+	close_to(profile.cost.value * 1800, 1, .03);
+	assert_true(profile.cost.low < profile.cost.value &&
+		    profile.cost.value < profile.cost.high);
+	model_free(model);
+	profile_free(&profile);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +474,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(predicts_pictures_stored_smaller),
 		cmocka_unit_test(gives_only_bounds_beyond_the_machine),
 		cmocka_unit_test(knows_what_it_cannot_know),
+		cmocka_unit_test(an_epoch_of_the_run_as_it_was_has_its_cost),
 	};
 
 	if (argc > 1)

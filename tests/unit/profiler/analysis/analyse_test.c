@@ -10,6 +10,7 @@
 #include "tests/lib/trials.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -494,6 +495,27 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 	session_free(trace);
 }
 
+/* Four times as many for half of the interval. */
+static void of_servers_it_says_how_many_objects_a_precision_takes(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	const struct trace *sessions[] = {trace};
+	struct error err = {0};
+	struct profile profile;
+
+	(void)state;
+	trace->loader.remote = 1;
+	trace->processes[0].counters[TRACE_wanted_gets] = 100000;
+	profile_init(&profile);
+	profile.precision = .001;
+	assert_int_equal(analyse(sessions, 1, &profile, &err), 0);
+	assert_true(profile.overhead_floor > .0011);
+	close_to((double)profile.requests.needed,
+		 100000 * pow(profile.overhead_floor / .001, 2), 2);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 /* Of a loader that others follow in its slot, of another rank, and of other data. */
 static void skipped_samples_are_those_of_the_measured_data(void **state)
 {
@@ -677,6 +699,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(curves_have_a_point_each),
 		cmocka_unit_test(overhead_compares_the_same_samples),
 		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),
+		cmocka_unit_test(of_servers_it_says_how_many_objects_a_precision_takes),
 		cmocka_unit_test(skipped_samples_are_those_of_the_measured_data),
 		cmocka_unit_test(a_dead_target_leaves_what_was_measured),
 		cmocka_unit_test(a_damaged_session_is_read_within_its_bounds),

@@ -1,10 +1,13 @@
 /* schedule_requests_test.c - windows of data that servers have, within so many objects. */
+#include "profiler/schedule/schedule_state.h"
 #include "tests/lib/performer.h"
+#include "tests/lib/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -101,6 +104,24 @@ static void what_a_cache_on_disk_has_is_not_asked_for(void **state)
 	assert_true(windows > 5 * before);
 }
 
+/* Of 1,000 samples, of which it holds half. */
+static void a_cache_is_filled_with_half_of_them_at_most(void **state)
+{
+	struct schedule *schedule = schedule_new(&performer_usual);
+	struct trace *trace = session_new();
+
+	(void)state;
+	strcpy(trace->loader.cache, "minio");
+	trace->loader.cache_capacity = trace->loader.dataset_bytes / 2;
+	trace->loader.remote = 1;
+	trace->most_gets = 1001;
+	assert_true(schedule_wants_fill(schedule, trace));
+	trace->most_gets = 999;
+	assert_false(schedule_wants_fill(schedule, trace));
+	schedule_free(schedule);
+	session_free(trace);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +129,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(enough_of_them_bound_nothing),
 		cmocka_unit_test(one_epoch_is_as_many_as_the_data_has),
 		cmocka_unit_test(what_a_cache_on_disk_has_is_not_asked_for),
+		cmocka_unit_test(a_cache_is_filled_with_half_of_them_at_most),
 	};
 
 	if (argc > 1)

@@ -32,6 +32,66 @@ static int begin(void **state)
 	return 0;
 }
 
+static int verdict(long status)
+{
+	bool again;
+	int result;
+
+	transfer.status = status;
+	result = verdict_of(&transfer, &again);
+	assert_int_equal(again, result == -EAGAIN);
+	return result;
+}
+
+static void what_a_server_says_for_now_is_tried_again(void **state)
+{
+	static const long now[] = {408, 429, 500, 502, 503, 504};
+	static const long always[] = {400, 401, 403, 404, 412, 501};
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(verdict(now[i]), -EAGAIN);
+		assert_int_not_equal(verdict(always[i]), -EAGAIN);
+		assert_true(verdict(always[i]) < 0);
+	}
+}
+
+static void a_part_that_came_is_as_long_as_the_server_says(void **state)
+{
+	(void)state;
+	get.part = true;
+	get.room = 8;
+	get.from = transfer.first = 3;
+	get.got = 4;
+	transfer.ranged = true;
+	transfer.last = 6;
+	assert_int_equal(verdict(206), 0);
+	transfer.last = 10;
+	assert_int_equal(verdict(206), -EAGAIN);
+}
+
+static void a_head_has_no_body(void **state)
+{
+	(void)state;
+	get.exact = true;
+	get.room = 8;
+	assert_int_equal(verdict(200), -ESTALE);
+	get.head = true;
+	assert_int_equal(verdict(200), 0);
+}
+
+static void a_clock_that_is_off_is_told_with_its_side(void **state)
+{
+	(void)state;
+	strcpy(transfer.problem, "<Code>RequestTimeTooSkewed</Code>");
+	transfer.date = time(NULL) - 1200;
+	assert_int_equal(verdict(403), -EKEYREJECTED);
+	assert_non_null(strstr(get.error.message, "20 min ahead of the server's"));
+	transfer.date = time(NULL) + 1200;
+	assert_int_equal(verdict(403), -EKEYREJECTED);
+	assert_non_null(strstr(get.error.message, "20 min behind the server's"));
+}
+
 /* With libcurl's result: whether it is worth another try. */
 static bool again_after(CURLcode result)
 {
@@ -65,6 +125,10 @@ static void a_try_cut_short_by_the_deadline_leaves_what_was_met_before(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(what_a_server_says_for_now_is_tried_again),
+		TEST(a_part_that_came_is_as_long_as_the_server_says),
+		TEST(a_head_has_no_body),
+		TEST(a_clock_that_is_off_is_told_with_its_side),
 		TEST(a_try_cut_short_by_the_deadline_leaves_what_was_met_before),
 	};
 
