@@ -1,0 +1,130 @@
+/* window_test.c - what the records and counters of a window say. */
+#include "profiler/session/window.h"
+#include "tests/lib/close_to.h"
+#include "tests/lib/session.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 32, STEPS = 10, SAMPLES = BATCH * STEPS };
+
+static struct trace *trace;
+static struct trace_window *raw;
+
+/* A real window of which half of the samples were read. */
+static int begin(void **state)
+{
+	const struct session_window half = {.kind = TRACE_REAL,
+					    .steps = STEPS,
+					    .samples = BATCH,
+					    .step_ms = 20,
+					    .prepared = SAMPLES,
+					    .fetched = SAMPLES / 2};
+
+	(void)state;
+	trace = session_new();
+	if (trace == NULL)
+		return -1;
+	raw = session_add(trace, &half);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	session_free(trace);
+	return 0;
+}
+
+/* Bytes, more than such a window reads. */
+static double read_more(void)
+{
+	struct window window;
+
+	window_measure(trace, 0, &window);
+	return window.covariate[WINDOW_READ];
+}
+
+static void a_drawn_window_reads_its_misses(void **state)
+{
+	(void)state;
+	raw->flags = TRACE_DRAW;
+	raw->hit = .5;
+	close_to(read_more(), 0, 1e-6);
+}
+
+static void what_a_cache_that_never_evicts_holds_is_not_read(void **state)
+{
+	uint64_t *capacity = &trace->loader.cache_capacity;
+
+	(void)state;
+	strcpy(trace->loader.cache, "minio");
+	*capacity = raw->begin.cache_bytes = trace->loader.dataset_bytes / 2;
+	close_to(read_more(), 0, 1e-6);
+	raw->begin.cache_bytes = *capacity * 8 / 10; /* it fills */
+	assert_true(isnan(read_more()));
+	*capacity = 2 * trace->loader.dataset_bytes; /* nothing more comes */
+	raw->begin.cache_bytes = trace->loader.dataset_bytes;
+	raw->end.counters[TRACE_fetched_bytes] = 0;
+	close_to(read_more(), 0, 1e-6);
+}
+
+static void reads_that_the_loader_has_not_counted_yet_are_its_own(void **state)
+{
+	struct trace_snapshot *then = &raw->end;
+	struct window_calls calls;
+
+	(void)state;
+	then->counters[TRACE_fetched_samples] = 10;
+	then->counters[TRACE_fetched_bytes] = 1000000;
+	then->program_reads = 4;
+	then->program_bytes = 300000;
+	assert_true(window_program_reads(raw, &calls));
+	assert_int_equal(calls.reads, 0);
+	then->program_bytes = 2000000;
+	assert_true(window_program_reads(raw, &calls));
+	assert_int_equal(calls.reads, 4);
+	assert_int_equal(calls.bytes, 2000000);
+	then->counters[TRACE_went_alone] = 1;
+	assert_false(window_program_reads(raw, &calls));
+}
+
+static void bytes_that_became_fewer_are_not_known(void **state)
+{
+	(void)state;
+	raw->begin.read_bytes = 5;
+	raw->end.read_bytes = 1;
+	assert_true(window_read_bytes(raw) == UINT64_MAX);
+}
+
+/* Of 10 there are 5 runs of 6, as many as the loader has slots. */
+static void few_steps_bound_nothing_of_a_program_ahead_of_its_device(void **state)
+{
+	struct window window;
+
+	(void)state;
+	strcpy(trace->loader.device, "0");
+	raw->made.devices = TRACE_AWAITED;
+	window_measure(trace, 0, &window);
+	assert_true(isinf(window.typical_ns));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_drawn_window_reads_its_misses),
+		TEST(what_a_cache_that_never_evicts_holds_is_not_read),
+		TEST(reads_that_the_loader_has_not_counted_yet_are_its_own),
+		TEST(bytes_that_became_fewer_are_not_known),
+		TEST(few_steps_bound_nothing_of_a_program_ahead_of_its_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
