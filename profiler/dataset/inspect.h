@@ -90,9 +90,9 @@ struct inspect {
 };
 
 /*
- * Looks at every file of a data set; windows of tokens are all read. Without `full` a file is broken
- * when its header is, or when it ends early; with it, when the loader could not decode all
- * of it.
+ * Looks at every file of a data set; windows of tokens are all read. Without `full` a file
+ * is broken when its header is, or when it ends early; with it, when the loader could not
+ * decode all of it.
  * Returns 0 and a result for inspect_free(); or -errno, when there is no such data set
  * or memory is short.
  */

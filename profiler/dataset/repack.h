@@ -37,8 +37,9 @@ struct repack_config {
 /*
  * 0 and *result, which convert_result_free() ends: `resized` counts the samples that were
  * there already, and those that can't be read are left out, counted and named, as are
- * recordings whose header can't be, or that are cut short; or -errno: -ENOTSUP of tokens, -ENOTEMPTY when there is
- * something else in `to`, -ECANCELED when stopped. What was made stays.
+ * recordings whose header can't be, or that are cut short; or -errno: -ENOTSUP of tokens,
+ * -ENOTEMPTY when there is something else in `to`, -ECANCELED when stopped. What was made
+ * stays.
  */
 int repack_run(const struct repack_config *config, struct convert_result *result,
 	       struct error *err);
