@@ -88,11 +88,11 @@ struct disk_found {
 	size_t count, room;
 };
 
-static int disk_found_add(void *context, const struct stored_key *key, int64_t mtime_ns)
+static int disk_found_add(void *context, const struct stored_key *key, int64_t time_ns)
 {
 	struct disk_found *found = context;
 
-	(void)mtime_ns;
+	(void)time_ns;
 	if (found->count == found->room) {
 		size_t room = found->room > 0 ? 2 * found->room : 1024;
 		struct disk_found_id *ids = realloc(found->ids, room * sizeof(*ids));

@@ -25,8 +25,9 @@
 
 enum { PAGE_BYTES = 4096, IDLE = 64 << 20, TRIES = 3, OPENINGS = 100 };
 
-/* What only keeps looks at the age of what nobody reads any more: a use is worth noting
- * once a day. */
+/* What only keeps looks at the age of what nobody reads any more: for it a use is worth noting
+ * once a day. Who goes by the time of writing leaves that as it is, and notes it as the time of
+ * access. */
 #define NOTED_NS (INT64_C(86400) * 1000000000)
 
 int64_t store_now(void)
@@ -35,6 +36,19 @@ int64_t store_now(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t store_ns(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+int64_t store_time(const struct store *store, const struct stat *status)
+{
+	int64_t modified = store_ns(&status->st_mtim);
+	int64_t used = store_ns(&status->st_atim);
+
+	return store->order == STORE_KEEPS && used > modified ? used : modified;
 }
 
 /* ---- the folder ---- */
@@ -172,13 +186,13 @@ struct store_sum {
 	uint64_t bytes, entries;
 };
 
-static int store_sum_each(void *context, const struct stored_key *key, int64_t mtime_ns)
+static int store_sum_each(void *context, const struct stored_key *key, int64_t time_ns)
 {
 	struct store_sum *sum = context;
 
 	sum->bytes += stored_charge(key->size);
 	sum->entries++;
-	return sum->scan->each(sum->scan->context, key, mtime_ns);
+	return sum->scan->each(sum->scan->context, key, time_ns);
 }
 
 /* Nobody else has the folder open. */
@@ -365,15 +379,13 @@ static ssize_t store_fill(struct store *store, int fd, const struct blob *blob)
 static void store_note_use(const struct store *store, int fd, const struct stat *status)
 {
 	int64_t now = store_now();
-	int64_t noted =
-		(int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
-	const struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = now / 1000000000, .tv_nsec = now % 1000000000},
-	};
+	bool modified = store->order != STORE_OLDEST_WRITTEN;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
 
+	times[modified] = (struct timespec){.tv_sec = now / 1000000000,
+					    .tv_nsec = now % 1000000000};
 	if (store->order == STORE_OLDEST_READ ||
-	    (store->order == STORE_KEEPS && now - noted > NOTED_NS))
+	    now - store_ns(modified ? &status->st_mtim : &status->st_atim) > NOTED_NS)
 		futimens(fd, times);
 }
 

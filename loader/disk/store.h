@@ -22,6 +22,7 @@
 struct blob;
 struct blob_pool;
 struct error;
+struct stat;
 
 enum store_order { STORE_KEEPS, STORE_OLDEST_READ, STORE_OLDEST_WRITTEN };
 
@@ -56,9 +57,9 @@ struct store {
 	struct store_victims victims;
 };
 
-/* What is called for each object of the folder; mtime_ns is 0 without `times`. */
-typedef int (*store_each)(void *context, const struct stored_key *key,
-			  int64_t mtime_ns);
+/* What is called for each object of the folder; time_ns is 0 without `times`, else by
+ * store_time(). */
+typedef int (*store_each)(void *context, const struct stored_key *key, int64_t time_ns);
 
 struct store_scan {
 	store_each each;
@@ -103,5 +104,9 @@ void store_release(struct store *store, uint64_t bytes);
 
 /* The clock of the files' times. */
 int64_t store_now(void);
+
+/* The time of a file that the order goes by: when it was written or, unless that is all the
+ * order asks for, last used. */
+int64_t store_time(const struct store *store, const struct stat *status);
 
 #endif

@@ -19,12 +19,13 @@ enum {
 	SWEEPS = 2, /* for one eviction: where no file can be removed it ends */
 };
 
-/* What only keeps gives up what nobody has read for a week: other data sets, mostly. */
-#define UNUSED_NS (INT64_C(7) * 86400 * 1000000000)
+/* What only keeps gives up what nobody has read for a week: other data sets, mostly. A use may
+ * have been noted a day before the last one. */
+#define UNUSED_NS (INT64_C(8) * 86400 * 1000000000)
 
 struct store_victim {
 	struct stored_key key;
-	int64_t mtime_ns;
+	int64_t time_ns;
 };
 
 struct sweep {
@@ -33,11 +34,11 @@ struct sweep {
 	int64_t before_ns; /* what is younger stays */
 };
 
-static int sweep_each(void *context, const struct stored_key *key, int64_t mtime_ns)
+static int sweep_each(void *context, const struct stored_key *key, int64_t time_ns)
 {
 	struct sweep *sweep = context;
 
-	if (mtime_ns >= sweep->before_ns)
+	if (time_ns >= sweep->before_ns)
 		return 0;
 	if (sweep->count == sweep->room) {
 		size_t room = sweep->room > 0 ? 2 * sweep->room : 1024;
@@ -48,7 +49,7 @@ static int sweep_each(void *context, const struct stored_key *key, int64_t mtime
 		sweep->list = list;
 		sweep->room = room;
 	}
-	sweep->list[sweep->count++] = (struct store_victim){*key, mtime_ns};
+	sweep->list[sweep->count++] = (struct store_victim){*key, time_ns};
 	return 0;
 }
 
@@ -57,8 +58,8 @@ static int sweep_compare(const void *a, const void *b)
 {
 	const struct store_victim *x = a, *y = b;
 
-	if (x->mtime_ns != y->mtime_ns)
-		return x->mtime_ns < y->mtime_ns ? 1 : -1;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? 1 : -1;
 	return (x->key.id[0] < y->key.id[0]) - (x->key.id[0] > y->key.id[0]);
 }
 
@@ -98,8 +99,7 @@ static bool store_unused_since(const struct store *store,
 
 	stored_path(&victim->key, path);
 	return fstatat(store->folder, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec ==
-		       victim->mtime_ns;
+	       store_time(store, &status) == victim->time_ns;
 }
 
 /* Removes the object that goes next. False: none is left. */

@@ -18,14 +18,14 @@ static void store_scan_drop(struct store *store, int folder, const char *name)
 	store->page->dropped++;
 }
 
-static bool store_scan_time(int folder, const char *name, int64_t *mtime_ns)
+static bool store_scan_time(const struct store *store, int folder, const char *name,
+			    int64_t *time_ns)
 {
 	struct stat status;
 
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
-	*mtime_ns =
-		(int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+	*time_ns = store_time(store, &status);
 	return true;
 }
 
@@ -33,7 +33,7 @@ static int store_scan_entry(struct store *store, const struct store_scan *scan,
 			    int folder, unsigned number, const char *name)
 {
 	struct stored_key key = {.version = 0};
-	int64_t mtime_ns = 0;
+	int64_t time_ns = 0;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
@@ -41,9 +41,9 @@ static int store_scan_entry(struct store *store, const struct store_scan *scan,
 		store_scan_drop(store, folder, name);
 		return 0;
 	}
-	if (scan->times && !store_scan_time(folder, name, &mtime_ns))
+	if (scan->times && !store_scan_time(store, folder, name, &time_ns))
 		return 0; /* it was evicted meanwhile */
-	return scan->each(scan->context, &key, mtime_ns);
+	return scan->each(scan->context, &key, time_ns);
 }
 
 static int store_scan_folder(struct store *store, const struct store_scan *scan,

@@ -96,11 +96,11 @@ struct found {
 	uint64_t bytes;
 };
 
-static int found_each(void *context, const struct stored_key *key, int64_t mtime_ns)
+static int found_each(void *context, const struct stored_key *key, int64_t time_ns)
 {
 	struct found *found = context;
 
-	(void)mtime_ns;
+	(void)time_ns;
 	found->count++;
 	found->bytes += stored_charge(key->size);
 	return 0;
@@ -364,18 +364,27 @@ static void what_keeps_refuses_beyond_its_bound(void **state)
 	store_close(&store);
 }
 
+/* Neither written nor read for so long. */
+static void age(unsigned n, int hours)
+{
+	const struct timespec then = {.tv_sec =
+					      store_now() / 1000000000 - hours * 3600};
+	const struct timespec times[2] = {then, then};
+
+	assert_int_equal(utimensat(AT_FDCWD, path_of(n), times, 0), 0);
+}
+
 static void what_keeps_gives_up_what_nobody_read_for_a_week(void **state)
 {
-	struct timespec old[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 0}};
 	struct store store;
 
 	(void)state;
 	opened_as(&store, STORE_KEEPS, 3 * CHARGE);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(put(&store, i), 0);
-	old[1].tv_sec = store_now() / 1000000000 - 8 * 86400;
-	assert_int_equal(utimensat(AT_FDCWD, path_of(1), old, 0), 0);
-	assert_int_equal(utimensat(AT_FDCWD, path_of(2), old, 0), 0);
+	age(0, 8 * 24 - 1); /* it may have been read a day after that was noted */
+	age(1, 8 * 24 + 1);
+	age(2, 8 * 24 + 1);
 	assert_int_equal(get(&store, 2), 0); /* which is noted */
 	assert_int_equal(put(&store, 3), 0);
 	assert_int_equal(put(&store, 4), -EDQUOT);
@@ -383,6 +392,34 @@ static void what_keeps_gives_up_what_nobody_read_for_a_week(void **state)
 	assert_int_equal(get(&store, 1), -ENOENT);
 	assert_int_equal(get(&store, 2), 0);
 	assert_int_equal(store.page->evicted, 1);
+	store_close(&store);
+}
+
+static void a_read_by_what_evicts_is_one(void **state)
+{
+	struct stat before, after;
+	struct store store;
+
+	(void)state;
+	opened_as(&store, STORE_OLDEST_WRITTEN, 3 * CHARGE);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(put(&store, i), 0);
+		age(i, 9 * 24);
+	}
+	assert_int_equal(stat(path_of(0), &before), 0);
+	assert_int_equal(get(&store, 0), 0);
+	assert_int_equal(stat(path_of(0), &after), 0);
+	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+	store_close(&store);
+	opened_as(&store, STORE_OLDEST_READ, 3 * CHARGE);
+	assert_int_equal(get(&store, 1), 0);
+	store_close(&store);
+	opened_as(&store, STORE_KEEPS, 3 * CHARGE);
+	assert_int_equal(put(&store, 3), 0);
+	assert_int_equal(put(&store, 4), -EDQUOT);
+	assert_int_equal(get(&store, 0), 0);
+	assert_int_equal(get(&store, 1), 0);
+	assert_int_equal(get(&store, 2), -ENOENT);
 	store_close(&store);
 }
 
@@ -676,6 +713,7 @@ int main(void)
 		IN_SCRATCH(folders_that_are_not_ours_are_refused),
 		IN_SCRATCH(what_keeps_refuses_beyond_its_bound),
 		IN_SCRATCH(what_keeps_gives_up_what_nobody_read_for_a_week),
+		IN_SCRATCH(a_read_by_what_evicts_is_one),
 		IN_SCRATCH(lru_evicts_what_was_read_longest_ago),
 		IN_SCRATCH(fifo_evicts_what_was_written_longest_ago),
 		IN_SCRATCH(a_full_disk_ends_writing_and_not_reading),
