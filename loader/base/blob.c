@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum {
@@ -205,6 +206,22 @@ void blob_cut(struct blob *blob, size_t skip, size_t size)
 {
 	blob->data += skip;
 	blob->size = size;
+}
+
+struct blob *blob_compact(struct blob *blob)
+{
+	struct blob *copy;
+	size_t capacity;
+
+	if (blob->pool == NULL)
+		return blob_ref(blob);
+	class_of(blob->room, &capacity);
+	if (capacity + blob->pool->alignment - 1 <= blob->size + blob->size / 4)
+		return blob_ref(blob);
+	copy = blob_new(blob->size, 1);
+	if (copy != NULL)
+		memcpy(copy->data, blob->data, blob->size);
+	return copy;
 }
 
 struct blob *blob_ref(struct blob *blob)

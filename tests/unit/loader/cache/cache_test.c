@@ -175,6 +175,29 @@ static void hit_ratios_are_those_of_the_policies(void **state)
 	}
 }
 
+/* Of a read of 64 KiB: those of the second sample are most of it. */
+static void what_is_kept_takes_no_more_than_its_bytes(void **state)
+{
+	struct cache *cache = cache_open(*state, SAMPLES, 1 << 20, NULL);
+	struct blob_pool *pool = blob_pool_new(4096, 1 << 20);
+
+	for (size_t i = 0; i < 2; i++) {
+		struct blob *blob = blob_pool_take(pool, 65536), *kept;
+
+		memset(blob->data, 7, blob->size);
+		blob_cut(blob, 10, i == 0 ? SIZE : 65536 - 10);
+		assert_true(cache_offer(cache, i, blob));
+		kept = cache_get(cache, i);
+		assert_int_equal(kept == blob, i == 1);
+		assert_int_equal(kept->size, blob->size);
+		assert_memory_equal(kept->data, blob->data, blob->size);
+		blob_put(kept);
+		blob_put(blob);
+	}
+	blob_pool_free(pool);
+	cache_close(cache);
+}
+
 static void a_blob_outlives_its_cache(void **state)
 {
 	struct cache *cache = cache_open("minio", SAMPLES, SIZE, NULL);
@@ -376,6 +399,8 @@ int main(int argc, char **argv)
 		EACH(what_is_larger_than_the_cache_evicts_nothing, fifo),
 		cmocka_unit_test(none_and_page_keep_nothing),
 		cmocka_unit_test(hit_ratios_are_those_of_the_policies),
+		EACH(what_is_kept_takes_no_more_than_its_bytes, minio),
+		EACH(what_is_kept_takes_no_more_than_its_bytes, lru),
 		cmocka_unit_test(a_blob_outlives_its_cache),
 		EACH(a_blob_outlives_its_eviction, lru),
 		EACH(a_blob_outlives_its_eviction, fifo),
