@@ -236,10 +236,17 @@ static void the_second_proof_agrees(void **state)
 	struct profile profile;
 
 	(void)state;
-	/* 15 ms of prep a batch over 4 workers: 5 ms more than compute. */
-	for (unsigned i = 0; i < trace->window_count; i++)
-		if (trace->windows[i].kind == TRACE_REAL)
-			session_samples(trace, &trace->windows[i], 15. * 4 / BATCH);
+	/* 15 ms of prep a batch over 4 workers: 5 ms more than compute. A batch that was
+	 * under way at the end says nothing of that. */
+	for (unsigned i = 0; i < trace->window_count; i++) {
+		const struct trace_window *window = &trace->windows[i];
+
+		if (window->kind == TRACE_SYNTHETIC)
+			continue;
+		session_samples(trace, &trace->windows[i], 15. * 4 / BATCH);
+		for (unsigned j = 1; window->kind == TRACE_REAL && j <= BATCH; j++)
+			trace->samples[trace->sample_count - j].prep_ns = 0;
+	}
 	analysed(trace, &profile);
 	close_to(profile.proof.share[STAGE_PREP], .25, 1e-6);
 	close_to(profile.proof.share[STAGE_FETCH], .25, 1e-6);
@@ -428,6 +435,7 @@ static void curves_have_a_point_each(void **state)
 	/* Four workers and depth 16 are the configured ones. */
 	close_to(profile.rates[TRACE_PREP].value, 1600, 1e-6);
 	close_to(profile.rates[TRACE_FETCH].value, 6400, 1e-6);
+	close_to(profile.first_epoch_per_s, profile.rates[TRACE_CACHED].value, 1e-9);
 	profile_free(&profile);
 	session_free(trace);
 }

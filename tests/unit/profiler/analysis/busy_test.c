@@ -198,6 +198,20 @@ static void without_an_answer_nothing_is_said_to_limit(void **state)
 	session_free(trace);
 }
 
+static void who_was_there_while_it_warmed_up_is_not_told(void **state)
+{
+	struct trace *trace = run_of(1, TRACE_SYNTHETIC);
+	struct profile profile;
+
+	(void)state;
+	trace->windows[0].flags = TRACE_WARMUP;
+	analysed(trace, &profile);
+	assert_int_equal(profile.busy.windows, 3 * BLOCKS - 1);
+	assert_int_equal(profile.busy.disturbed, 0);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 static void without_loads_nothing_is_known(void **state)
 {
 	struct trace *trace = run_of(0, -1);
@@ -239,6 +253,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(
 			points_of_curves_do_not_tell_what_counts_in_the_shares),
 		cmocka_unit_test(without_an_answer_nothing_is_said_to_limit),
+		cmocka_unit_test(who_was_there_while_it_warmed_up_is_not_told),
 		cmocka_unit_test(without_loads_nothing_is_known),
 		cmocka_unit_test(a_rate_is_of_the_windows_that_count),
 	};

@@ -1,5 +1,7 @@
 #include "profiler/analysis/rate.h"
+#include "profiler/analysis/shares.h"
 #include "profiler/session/window.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 
@@ -69,6 +71,9 @@ static void hits_are_the_loader_s_own(void **state)
 		add(trace, TRACE_EPOCH, i, 20)->end.counters[TRACE_hit_samples] += 248;
 	assert_int_equal(rate_measure(trace, &rate), 0);
 	assert_true(fabs(rate.hit_ratio - .25) < 1e-9);
+	trace->loader.shared = 1; /* and of other jobs */
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_true(isnan(rate.hit_ratio));
 }
 
 static void of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage(void **state)
@@ -149,6 +154,16 @@ static void nothing_measured_is_no_rate(void **state)
 	nomem_at(0);
 }
 
+static void windows_without_scatter_settle_all_the_same(void **state)
+{
+	struct measure_rate rate;
+
+	for (int i = 0; i < 8; i++)
+		add(*state, 0, i, 20);
+	assert_int_equal(rate_measure(*state, &rate), 0);
+	close_to(interval_half(rate.per_s) / rate.per_s.value, SHARES_SETTLE, 1e-9);
+}
+
 #define WITH_SESSION(test)                                                             \
 	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
 
@@ -162,6 +177,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(drawn_windows_stand_for_equal_parts_of_an_epoch),
 		WITH_SESSION(void_windows_do_not_count),
 		WITH_SESSION(nothing_measured_is_no_rate),
+		WITH_SESSION(windows_without_scatter_settle_all_the_same),
 	};
 
 	if (argc > 1)

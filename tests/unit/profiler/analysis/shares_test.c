@@ -162,6 +162,21 @@ static void one_block_says_nothing_of_it(void **state)
 	assert_true(isnan(shares.allocation[STAGE_PREP]));
 }
 
+/* Of real windows of .2 s and steps of 20 ms. */
+static void without_scatter_the_floor_remains(void **state)
+{
+	static const double none[STAGES];
+	struct shares shares;
+
+	(void)state;
+	measure(BLOCKS, none, &shares);
+	close_to(shares.floor, SHARES_SETTLE + 100e-6 / .2 + 200e-9 / .02, 1e-12);
+	for (int i = 0; i < STAGES; i++)
+		if (!stage_table[i].optional)
+			close_to(interval_half(shares.rates[i]) / shares.rates[i].value,
+				 shares.floor, 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +188,7 @@ int main(void)
 		cmocka_unit_test(
 			a_program_that_spins_while_it_waits_is_no_measure_of_the_machine),
 		cmocka_unit_test(one_block_says_nothing_of_it),
+		cmocka_unit_test(without_scatter_the_floor_remains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

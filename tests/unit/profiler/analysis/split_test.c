@@ -113,6 +113,8 @@ static void what_no_call_shows_is_not_told_apart(void **state)
 	split(&(struct trace_made){.unseen = TRACE_SOCKET}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_non_null(strstr(profile.split_why, "connections"));
+	split(&(struct trace_made){.unseen = TRACE_MAPPED | TRACE_SOCKET}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
 }
 
 /* Its processes may read. */

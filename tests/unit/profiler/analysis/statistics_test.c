@@ -183,6 +183,28 @@ static void median_of_even_and_odd(void **state)
 	assert_true(isnan(median(odd, 0)));
 }
 
+static void ordered_intervals_of_few_cover_too(void **state)
+{
+	enum { TRIALS = 4000, N = 5 };
+	static const double place[N] = {3, 0, 4, 1, 2};
+	struct random random = {18};
+	int covered = 0;
+
+	(void)state;
+	for (int trial = 0; trial < TRIALS; trial++) {
+		double value[N], without[N], sum = 0;
+		struct interval interval;
+
+		for (int i = 0; i < N; i++)
+			sum += value[i] = normal(&random);
+		for (int i = 0; i < N; i++)
+			without[i] = (sum - value[i]) / (N - 1);
+		interval = statistics_ordered(sum / N, without, place, N, 0);
+		covered += interval.low <= 0 && 0 <= interval.high;
+	}
+	assert_true(covered >= TRIALS * 94 / 100);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +216,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(jackknife_intervals_cover_95_of_100),
 		cmocka_unit_test(ordered_intervals_forgive_a_slope_and_cover),
 		cmocka_unit_test(median_of_even_and_odd),
+		cmocka_unit_test(ordered_intervals_of_few_cover_too),
 	};
 
 	if (argc > 1)

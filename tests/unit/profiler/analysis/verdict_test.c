@@ -1,5 +1,6 @@
 /* verdict_test.c - which stage limits, and which one would then. */
 #include "profiler/analysis/verdict.h"
+#include "tests/lib/close_to.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,12 +137,20 @@ static void without_real_windows_nothing_is_said(void **state)
 	profile_free(&profile);
 }
 
+/* An interval of .02, of which .01 stays, is to be .012: (4 - 1) / (1.44 - 1) times. */
+static void more_blocks_narrow_what_is_above_the_floor(void **state)
+{
+	(void)state;
+	close_to(verdict_budget(.02, .01, .012, 10, 44, 5), 44 * 3 / .44 + 5, 1e-9);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowest_stage_limits),
 		cmocka_unit_test(in_series_the_largest_stall_limits),
 		cmocka_unit_test(without_real_windows_nothing_is_said),
+		cmocka_unit_test(more_blocks_narrow_what_is_above_the_floor),
 	};
 
 	if (argc > 1)

@@ -147,6 +147,28 @@ static void a_window_is_read_in_the_order_of_turns(void **state)
 	close_to(turn_replay_wait(&replayed.replay, NAN, replayed.settle),
 		 STEPS * 20e-3, 1e-6);
 	turn_records_free(&records);
+	trace->windows[2].settle = 2; /* each worker has two turns all the same */
+	assert_int_equal(records_of(&window, &records), 0);
+	assert_int_equal(records.settle, 2 * WORKERS);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+static void a_pause_is_no_time_of_the_window(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct trace_step *step = &trace->steps[trace->windows[2].first_step + 5];
+	struct turn_records records;
+	struct window window;
+
+	(void)state;
+	step->end_ns += ns(500);
+	step->longest_ns += ns(500);
+	window = measured(trace, 2);
+	assert_int_equal(records_of(&window, &records), 0);
+	close_to(turn_records_window(&records, 1e-3, 0).wall_s, (STEPS - 1) * 30e-3,
+		 1e-6);
+	turn_records_free(&records);
 	session_free(trace);
 }
 
@@ -301,6 +323,25 @@ static void an_epoch_that_the_program_left_had_more_batches(void **state)
 	session_free(trace);
 }
 
+/* One of 30 ms, as long as a step. */
+static void a_step_that_is_missing_ends_what_is_replayed(void **state)
+{
+	struct trace *trace = observed_run();
+	struct turn_records records;
+	struct window window;
+
+	(void)state;
+	for (unsigned i = 20; i < STEPS; i++) {
+		trace->steps[i].request_ns += ns(30);
+		trace->steps[i].end_ns += ns(30);
+	}
+	window = measured(trace, 0);
+	assert_int_equal(records_of(&window, &records), 0);
+	assert_int_equal(records.record_count, 20);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
 static void it_costs_what_cached_windows_show(void **state)
 {
 	struct trace *trace = run_of(1, 0);
@@ -448,15 +489,46 @@ static void an_observed_run_has_its_shares_by_it(void **state)
 	session_free(trace);
 }
 
+static void what_no_call_shows_is_in_no_record(void **state)
+{
+	static const uint32_t unseen[] = {0, TRACE_MAPPED, TRACE_SOCKET, TRACE_CALLS};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct trace *trace = observed_run();
+		struct profile profile;
+
+		trace->windows[0].made.unseen = unseen[i];
+		analysed(trace, &profile);
+		assert_true(isnan(profile.proof.share[STAGE_FETCH]) == (i > 0));
+		profile_free(&profile);
+		session_free(trace);
+	}
+}
+
+/* The replay waits a fifth of the time less than the program did. */
+static void a_replay_that_waits_too_little_proves_nothing(void **state)
+{
+	const struct turn_sums sums = {
+		.wall = 1, .blocked = .5, .as_was = .3, .cached = .1, .windows = 1};
+	struct turn_proof proof;
+
+	(void)state;
+	assert_true(turn_proof_of(&sums, &proof));
+	assert_false(proof.valid);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_read_in_the_order_of_turns),
+		cmocka_unit_test(a_pause_is_no_time_of_the_window),
 		cmocka_unit_test(the_worker_that_fits_had_the_first_turn),
 		cmocka_unit_test(steps_without_batches_are_left_out),
 		cmocka_unit_test(each_epoch_that_is_observed_begins_anew),
 		cmocka_unit_test(an_epoch_without_another_is_as_the_window_says),
 		cmocka_unit_test(an_epoch_that_the_program_left_had_more_batches),
+		cmocka_unit_test(a_step_that_is_missing_ends_what_is_replayed),
 		cmocka_unit_test(it_costs_what_cached_windows_show),
 		cmocka_unit_test(what_workers_idle_between_batches_is_replayed),
 		cmocka_unit_test(windows_without_records_have_none),
@@ -464,6 +536,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_replay_that_is_off_is_not_shown),
 		cmocka_unit_test(an_observed_run_has_its_shares_by_it),
 		cmocka_unit_test(emulated_storage_is_no_fetch_of_its_own),
+		cmocka_unit_test(what_no_call_shows_is_in_no_record),
+		cmocka_unit_test(a_replay_that_waits_too_little_proves_nothing),
 	};
 
 	if (argc > 1)
