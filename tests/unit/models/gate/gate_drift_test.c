@@ -42,6 +42,33 @@ static void what_a_gate_says_it_sees_it_sees(void **state)
 	}
 }
 
+/* A change of half as much beyond what drift may be is not found as surely. */
+static void a_gate_sees_no_less_than_it_says(void **state)
+{
+	unsigned hits = 0;
+
+	(void)state;
+	sides.config.paired = false;
+	sides_all_off(&sides);
+	sides_limit(&sides, "prep_stall", .05);
+	for (unsigned trial = 0; trial < 300; trial++) {
+		struct gate_finding found;
+
+		sides_again(&sides);
+		sides_add_both(&sides, 0, .01);
+		sides_judge(&sides);
+		found = sides_found(&sides, "prep_stall");
+		close_to(found.floor, .10, 1e-12);
+		assert_true(.05 + found.detectable > found.floor);
+		sides_add_session(&sides, &sides.now, 8,
+				  (.05 + found.detectable + found.floor) / 2, .01);
+		sides_judge(&sides);
+		hits += sides_found(&sides, "prep_stall").status == GATE_REGRESSED;
+	}
+	print_message("%u of 300 found\n", hits);
+	assert_true(hits <= 250);
+}
+
 static void floor_is_what_a_further_session_may_differ_by(void **state)
 {
 	static const double medians[] = {1000, 1020, 990, 1010, 1005};
@@ -107,6 +134,9 @@ static void sessions_of_one_hour_are_one(void **state)
 	memcpy(sides.base.sessions[5].when, "2026-01-01T13", 13);
 	sides_judge(&sides);
 	assert_int_equal(sides.verdict.base_sessions, 2);
+	memcpy(sides.base.sessions[9].when, "2026-01-01T09", 13); /* set back */
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.base_sessions, 3);
 }
 
 static void rate_needs_sessions_to_fail_a_build(void **state)
@@ -232,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(what_a_gate_says_it_sees_it_sees),
+		WITH_SIDES(a_gate_sees_no_less_than_it_says),
 		WITH_SIDES(floor_is_what_a_further_session_may_differ_by),
 		WITH_SIDES(few_sessions_do_not_excuse_anything),
 		WITH_SIDES(sessions_of_one_hour_are_one),

@@ -1,5 +1,7 @@
 /* gate_fit_test.c - what does not compare: machines, data sets, settings. */
 #include "loader/base/error.h"
+#include "models/gate/gate_config.h"
+#include "models/gate/gate_fit.h"
 #include "tests/lib/sides.h"
 
 #include <errno.h>
@@ -222,6 +224,30 @@ static void judged_repetitions_have_to_reach_alpha_too(void **state)
 	assert_int_equal(sides.verdict.outcome, GATE_REGRESSION);
 }
 
+static void bytes_count_where_one_loader_is_libdsas(void **state)
+{
+	struct gate_fit fit;
+
+	(void)state;
+	sides.base.about.loader_kind.id = LOADER_TORCH;
+	sides.now.about.loader_kind.id = LOADER_DSA;
+	sides.now.about.dataset_bytes++;
+	assert_int_equal(
+		gate_fit_check(&sides.base.about, &sides.now.about, true, &fit), 0);
+	assert_true(fit.other_data);
+	gate_fit_free(&fit);
+}
+
+static void looks_of_a_single_repetition_reach_nothing(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	sides.config.paired = false;
+	sides.config.looks = true;
+	refused(gate_config_reaches(&sides.config, 1, 28, 1, &err), &err, "alpha");
+}
+
 static void impossible_numbers_are_refused(void **state)
 {
 	static const double alphas[] = {0, -1, .5, 2, NAN, INFINITY};
@@ -247,6 +273,8 @@ int main(void)
 		WITH_SIDES(more_timed_metrics_than_can_be_tested_are_refused),
 		WITH_SIDES(alpha_that_pairs_can_not_reach_is_refused),
 		WITH_SIDES(judged_repetitions_have_to_reach_alpha_too),
+		WITH_SIDES(bytes_count_where_one_loader_is_libdsas),
+		WITH_SIDES(looks_of_a_single_repetition_reach_nothing),
 		WITH_SIDES(impossible_numbers_are_refused),
 	};
 

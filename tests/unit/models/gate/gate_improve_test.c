@@ -34,6 +34,19 @@ static void what_is_surely_better_is_an_improvement(void **state)
 	}
 }
 
+/* Of two metrics, at 1 of 256 ways to exchange pairs each. */
+static void the_p_of_what_is_better_knows_how_many_are_asked(void **state)
+{
+	(void)state;
+	sides_all_off(&sides);
+	sides_limit(&sides, "data_stall", .05);
+	sides_limit(&sides, "samples_per_s", .05);
+	sides_add_both(&sides, -.15, .002);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_IMPROVEMENT);
+	close_to(sides_found(&sides, "samples_per_s").p, 2 / 256., 1e-9);
+}
+
 static void counts_improve_too(void **state)
 {
 	(void)state;
@@ -99,6 +112,18 @@ static void the_sum_of_the_stalls_decides(void **state)
 	assert_null(sides_find(&sides, "prep_stall"));
 }
 
+static void of_stalls_that_are_not_all_known_there_is_no_sum(void **state)
+{
+	double values[GATE_METRICS];
+
+	(void)state;
+	for (int i = 0; i < GATE_METRICS; i++)
+		values[i] = NAN;
+	values[gate_metric_stall(STAGE_PREP)] = .2;
+	gate_metric_sum_stalls(values);
+	assert_true(isnan(values[gate_metric_find("data_stall")]));
+}
+
 /* Where a median of differences is no difference of medians, too. */
 static void before_and_now_differ_by_the_change(void **state)
 {
@@ -126,9 +151,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(what_is_surely_better_is_an_improvement),
+		WITH_SIDES(the_p_of_what_is_better_knows_how_many_are_asked),
 		WITH_SIDES(counts_improve_too),
 		WITH_SIDES(noise_alone_is_no_improvement),
 		WITH_SIDES(the_sum_of_the_stalls_decides),
+		WITH_SIDES(of_stalls_that_are_not_all_known_there_is_no_sum),
 		WITH_SIDES(before_and_now_differ_by_the_change),
 	};
 

@@ -191,6 +191,21 @@ static void a_fixed_number_is_judged_once(void **state)
 	assert_true(looked.detectable < once.detectable); /* at the last look */
 }
 
+static void of_a_session_it_sees_what_the_last_look_will(void **state)
+{
+	double once;
+
+	(void)state;
+	sides.config.paired = false;
+	sides_add_session(&sides, &sides.base, GATE_LOOKS_MOST, 0, .03);
+	sides_add_session(&sides, &sides.now, FIRST, 0, .03);
+	sides_judge(&sides);
+	once = sides_found(&sides, "data_stall").detectable;
+	sides.config.looks = true;
+	sides_judge(&sides);
+	assert_true(sides_found(&sides, "data_stall").detectable < once);
+}
+
 static void a_level_that_early_looks_can_not_reach_waits(void **state)
 {
 	struct error err = {0};
@@ -257,6 +272,7 @@ int main(void)
 		WITH_SIDES(one_regression_is_enough),
 		WITH_SIDES(more_of_the_same_brings_nothing_that_is_missing),
 		WITH_SIDES(a_fixed_number_is_judged_once),
+		WITH_SIDES(of_a_session_it_sees_what_the_last_look_will),
 		WITH_SIDES(a_level_that_early_looks_can_not_reach_waits),
 		WITH_SIDES(machines_drift_once),
 		WITH_SIDES(what_a_gate_says_it_sees_it_finds),

@@ -153,6 +153,21 @@ static void only_what_is_confirmed_is_explained(void **state)
 	gate_verdict_free(&before);
 }
 
+static void a_rate_that_fell_is_told_with_its_cause(void **state)
+{
+	bool told = false;
+
+	(void)state;
+	sides_all_off(&sides);
+	sides_limit(&sides, "samples_per_s", .05);
+	sides_add_both(&sides, .4, .005);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	for (size_t i = 0; i < sides.verdict.cause_count; i++)
+		told |= strstr(sides.verdict.causes[i], "samples/s (") != NULL;
+	assert_true(told);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +179,7 @@ int main(int argc, char **argv)
 		WITH_SIDES(what_got_faster_is_no_cause),
 		WITH_SIDES(large_changes_are_told_as_factors),
 		WITH_SIDES(only_what_is_confirmed_is_explained),
+		WITH_SIDES(a_rate_that_fell_is_told_with_its_cause),
 	};
 
 	if (argc > 1)
