@@ -465,8 +465,23 @@ static void amounts_read_well(void **state)
 	as(AMOUNT_SHARE, .351, 0, "35.1%", "none");
 	as(AMOUNT_COUNT, 1.0625, 1.0626, "1.062", "1.063");
 	as(AMOUNT_COUNT, 0, 0, "0", "0");
+	as(AMOUNT_SECONDS, 999.7e-6, 2e-3, "1 ms", "2 ms");
+	as(AMOUNT_BYTES, 999900, 3e6, "1 MB", "3 MB");
 	as(AMOUNT_SAMPLES_PER_S, 4000, 3500, "4000 samples/s", "3500 samples/s");
 	as(AMOUNT_COUNT, 1e300, -1e300, "1e+300", "-1e+300");
+}
+
+static void where_two_stalls_grew_the_larger_part_is_told(void **state)
+{
+	bool told = false;
+
+	(void)state;
+	slow(.6, .4, 0);
+	causes_find(&base, &now, &causes);
+	for (unsigned i = 0; i < causes.count; i++)
+		told |= strstr(causes.text[i], "1 ms a sample longer, 600 us of it in "
+					       "the fetch stall") != NULL;
+	assert_true(told);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -499,6 +514,7 @@ int main(int argc, char **argv)
 		TEST(a_rate_alone_is_explained_by_anything),
 		TEST(long_names_are_cut_between_characters),
 		TEST(amounts_read_well),
+		TEST(where_two_stalls_grew_the_larger_part_is_told),
 	};
 
 	if (argc > 1)

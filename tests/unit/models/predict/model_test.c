@@ -424,6 +424,23 @@ static void model_and_run_may_both_be_off(void **state)
 	assert_true(modelled(rate / 1.027, .02) == rate);
 }
 
+/* By some 5 %, which the interval of what was measured holds. */
+static void a_model_that_is_off_is_no_surer_of_a_change(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+	struct profile_prediction *prediction;
+
+	(void)state;
+	known_run_make(&profile, &known_prep_bound);
+	profile.rates[TRACE_REAL] = (struct interval){1860, 1720, 2000};
+	change.gpu_speed = 2;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(prediction->per_s.low < .95 * prediction->per_s.value);
+	assert_true(prediction->per_s.high > 1.05 * prediction->per_s.value);
+	profile_free(&profile);
+}
+
 /* 2000 samples of 2000 a second on two cores of 1 an hour. */
 static void an_epoch_of_the_run_as_it_was_has_its_cost(void **state)
 {
@@ -474,6 +491,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(predicts_pictures_stored_smaller),
 		cmocka_unit_test(gives_only_bounds_beyond_the_machine),
 		cmocka_unit_test(knows_what_it_cannot_know),
+		cmocka_unit_test(a_model_that_is_off_is_no_surer_of_a_change),
 		cmocka_unit_test(an_epoch_of_the_run_as_it_was_has_its_cost),
 	};
 

@@ -283,6 +283,22 @@ static void pictures_stored_smaller_are_another_setting(void **state)
 	profile_free(&profile);
 }
 
+static void another_loader_with_other_threads_is_no_step(void **state)
+{
+	struct profile profile;
+	struct profile_change *change;
+
+	(void)state;
+	begin(&profile);
+	add(&profile, 100, 100, 1);
+	add(&profile, 150, 150, 1)->cores = 2;
+	change = add(&profile, 300, 300, 1);
+	change->libdsa = true;
+	change->workers = 8;
+	assert_int_equal(score_of(&profile).workloads, 0);
+	profile_free(&profile);
+}
+
 static void memory_that_runs_out_is_said(void **state)
 {
 	struct profile profile;
@@ -312,6 +328,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_nearest_is_the_step),
 		cmocka_unit_test(a_cache_is_a_step_from_none),
 		cmocka_unit_test(pictures_stored_smaller_are_another_setting),
+		cmocka_unit_test(another_loader_with_other_threads_is_no_step),
 		cmocka_unit_test(memory_that_runs_out_is_said),
 	};
 

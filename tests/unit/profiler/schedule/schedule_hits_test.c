@@ -1,5 +1,7 @@
 /* schedule_hits_test.c - real windows with a cache: filled, warm, drawn, whole epochs. */
+#include "profiler/schedule/schedule_state.h"
 #include "tests/lib/performer.h"
+#include "tests/lib/session.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -154,6 +156,52 @@ static void a_rate_of_long_epochs_is_of_windows_with_drawn_hits(void **state)
 	session_free(trace);
 }
 
+/* How real windows get at the kernel's cache, of which half or twice the data fit. */
+static void what_is_slowed_is_slowed_in_memory_too(void **state)
+{
+	for (uint64_t share = 1; share <= 4; share += 3) {
+		struct schedule_config config = performer_usual;
+		struct trace *trace = session_new();
+		struct schedule *schedule;
+
+		(void)state;
+		config.cache_bytes = share * trace->loader.dataset_bytes / 2;
+		schedule = schedule_new(&config);
+		strcpy(trace->loader.cache, "page");
+		schedule_choose_cache(schedule, trace);
+		assert_true(schedule->warm == (share > 1));
+		trace->loader.storage_latency = 1000000;
+		schedule_choose_cache(schedule, trace);
+		assert_true(schedule->drawn && !schedule->warm);
+		trace->loader.memory = 1;
+		schedule->drawn = false;
+		schedule_choose_cache(schedule, trace);
+		assert_true(schedule->drawn);
+		schedule_free(schedule);
+		session_free(trace);
+	}
+}
+
+static void a_cache_that_holds_all_is_full_with_less_than_its_room(void **state)
+{
+	struct schedule *schedule = schedule_new(&performer_usual);
+	struct trace *trace = session_new();
+	const struct session_window fill = {.kind = TRACE_FILL,
+					    .block = -1,
+					    .steps = 1,
+					    .samples = 1,
+					    .step_ms = 1};
+
+	(void)state;
+	strcpy(trace->loader.cache, "minio");
+	trace->loader.cache_capacity = 2 * trace->loader.dataset_bytes;
+	session_add(trace, &fill)->end.cache_bytes = trace->loader.dataset_bytes;
+	assert_int_equal(schedule_look(schedule, trace), 0);
+	assert_true(schedule->filled && !schedule->drawn);
+	schedule_free(schedule);
+	session_free(trace);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +211,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_page_cache_that_fits_is_warmed),
 		cmocka_unit_test(a_rate_is_of_whole_epochs_where_they_fit),
 		cmocka_unit_test(a_rate_of_long_epochs_is_of_windows_with_drawn_hits),
+		cmocka_unit_test(what_is_slowed_is_slowed_in_memory_too),
+		cmocka_unit_test(
+			a_cache_that_holds_all_is_full_with_less_than_its_room),
 	};
 
 	if (argc > 1)

@@ -1,8 +1,10 @@
 /* schedule_test.c - which window is asked for next, and when there are enough. */
 #include "profiler/analysis/statistics.h"
+#include "profiler/schedule/schedule_state.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/performer.h"
+#include "tests/lib/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -352,6 +354,38 @@ static void one_kind_alone_is_measured_alone(void **state)
 	performer_free(&performer);
 }
 
+/* Sixteen windows of 20 ms a step, give or take .55: known to 1.5 %. */
+static void a_rate_is_precise_at_twice_what_a_share_may_be_off_by(void **state)
+{
+	for (int rate = 0; rate < 2; rate++) {
+		struct schedule_config config = performer_usual;
+		struct trace *trace = session_new();
+		struct schedule *schedule;
+
+		(void)state;
+		config.precision = .02;
+		config.only = TRACE_REAL;
+		config.rate = rate;
+		schedule = schedule_new(&config);
+		for (int i = 0; i < 16; i++) {
+			const struct session_window did = {.kind = TRACE_REAL,
+							   .block = i,
+							   .steps = 10,
+							   .samples = 32,
+							   .step_ms = i % 2 ? 20.55
+									    : 19.45,
+							   .fetched = 320,
+							   .prepared = 320};
+
+			session_add(trace, &did);
+		}
+		assert_int_equal(schedule_look(schedule, trace), 0);
+		assert_int_equal(schedule_precise(schedule), rate);
+		schedule_free(schedule);
+		session_free(trace);
+	}
+}
+
 static void memory_short_is_told(void **state)
 {
 	(void)state;
@@ -381,6 +415,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(void_windows_are_repeated),
 		cmocka_unit_test(what_is_always_void_is_given_up),
 		cmocka_unit_test(one_kind_alone_is_measured_alone),
+		cmocka_unit_test(a_rate_is_precise_at_twice_what_a_share_may_be_off_by),
 		cmocka_unit_test(memory_short_is_told),
 	};
 
