@@ -192,14 +192,16 @@ static void ordered_intervals_of_few_cover_too(void **state)
 
 	(void)state;
 	for (int trial = 0; trial < TRIALS; trial++) {
-		double value[N], without[N], sum = 0;
+		struct placed placed[N];
+		double value[N], sum = 0;
 		struct interval interval;
 
 		for (int i = 0; i < N; i++)
 			sum += value[i] = normal(&random);
 		for (int i = 0; i < N; i++)
-			without[i] = (sum - value[i]) / (N - 1);
-		interval = statistics_ordered(sum / N, without, place, N, 0);
+			placed[i] = (struct placed){place[i], 1. / N,
+						    (sum - value[i]) / (N - 1)};
+		interval = statistics_ordered(sum / N, placed, N, 0);
 		covered += interval.low <= 0 && 0 <= interval.high;
 	}
 	assert_true(covered >= TRIALS * 94 / 100);
