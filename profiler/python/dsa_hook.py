@@ -61,6 +61,7 @@ class Hook:
         self.torch = None  # when it is imported
         self.loader = None  # that drives: a weak reference, one for each loader
         self.loads = None  # its data set and batch
+        self.driven = 0  # its steps
         self.over = False  # its last epoch, to which the next one is to come,
         self.other = False  # and is of another data set
         self.loading = None
@@ -100,7 +101,8 @@ class Hook:
         if self.loading is None or self.loader() is not None:
             return False
         mine, its = self.loads, it._dsa_loads
-        is_trained = it._dsa_steps > 0 and self.backwards > it._dsa_backwards
+        is_trained = (it._dsa_steps > 0 and self.backwards > it._dsa_backwards and
+                      self.driven == it._dsa_driven)  # none of the old one in between
         if mine[1:] != its[1:] or not (mine[0] is its[0] or
                                        self.over and is_like(mine[0], its[0]) or
                                        is_trained and type(mine[0]) is type(its[0])):
@@ -116,6 +118,7 @@ class Hook:
         elif self.is_trained_from(it) and self.takes(it):
             return self.next(it)
         began, it._dsa_backwards = now(), self.backwards  # a thread may ask meanwhile
+        it._dsa_driven = self.driven
         batch = self.plain(it)
         returned(it)
         if it._dsa_steps == 0:
@@ -234,6 +237,7 @@ class Hook:
 
     def step(self, it):
         entered = now()
+        self.driven += 1
         loading, library = self.loading, self.library
         self.check_mixed()
         if loading.asked != (it, it._sampler_iter):
@@ -363,7 +367,7 @@ def wrap(hook, it):
     if not hook.off and not isinstance(it._sampler_iter, Stream):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                   it._dataset_kind != MAP)
-        it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
+        it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = it._dsa_driven = 0
         if it._dsa_loader is hook.loader:
             hook.prolong(it._sampler_iter)
 
@@ -388,7 +392,7 @@ def patch_iterator(hook, module):
     plain_init, plain_reset, plain_iter = base.__init__, base._reset, loader.__iter__
 
     base._dsa_loader, base._dsa_loads = NOBODY, (None, None, True)
-    base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = 0
+    base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = base._dsa_driven = 0
 
     @functools.wraps(plain_init)
     def __init__(self, loader, *args, **kwargs):

@@ -336,9 +336,12 @@ def guards(_):
     itself.dataset = itself
     assert innermost(itself) == (itself, "SimpleNamespace")
     hook, mine, other = Hook(None, None, None), [torch.ones(2)], [torch.ones(2)]
-    hook.loading, hook.loader, hook.loads = True, (lambda: None), (mine, 8, True)
-    for data, same in ((other, False), (mine, True)):
-        it = types.SimpleNamespace(_dsa_loads=(data, 8, True), _dsa_loader=None)
+    hook.loading, hook.backwards, hook.driven = True, 3, 5
+    for data, steps, driven, same in ((other, 0, 5, False), (other, 1, 4, False),
+                                      (other, 1, 5, True), (mine, 0, 0, True)):
+        it = types.SimpleNamespace(_dsa_loads=(data, 8, True), _dsa_loader=None, _dsa_steps=steps,
+                                   _dsa_driven=driven, _dsa_backwards=2)
+        hook.loader, hook.loads = (lambda: None), (mine, 8, True)
         assert hook.succeeds(it) == same
     with torch.inference_mode():
         pool = Pool(torch)
