@@ -397,7 +397,8 @@ def guard_loaders(make_hook):
     from dsa_batches import Stream
     from dsa_hook import patch_iterator
     told = []
-    library = types.SimpleNamespace(refuse=told.append, cut=lambda: None)
+    library = types.SimpleNamespace(refuse=told.append, cut=lambda other: None,
+                                    observes=lambda: 0)
     module = torch.utils.data.dataloader
     hook = make_hook(module, library, lambda it: "plain")
     stream = Stream([], iter([[1, 2]]))
