@@ -43,8 +43,9 @@
  *			audio/encoded, audio, audio_raw, audio_bytes, encoded, wav or
  *			flac, the label image/class/label, label, class, cls, target or
  *			image/class/text, the first that is there. Without a label all
- *			are of one class, ".", and no other may have one. Checksums of lengths are compared when
- *			records are indexed, and those of records each time one is read.
+ *			are of one class, ".", and no other may have one. Checksums of
+ *			lengths are compared when records are indexed, and those of
+ *			records each time one is read.
  *	s3://B/PREFIX	a bucket as a directory: classes are the first folders below the
  *			prefix; without one, the whole bucket. It is listed once, and the
  *			listing kept with the ETags of its objects.

@@ -37,9 +37,9 @@ void merge_close(struct pipeline *pipeline);
 uint64_t merge_room(const struct pipeline *pipeline);
 
 /*
- * A batch of this pass opens: lets go of what came ahead in those before, whose places were
- * given it by the cache meanwhile, or which were cut short. What is still on its way is let
- * go with the next pass.
+ * A batch of this pass opens: lets go of what came ahead for passes before it and was not
+ * taken, as the cache had it by then, or the pass was cut short. What is still on its way is
+ * let go with the next pass.
  */
 void merge_pass(struct pipeline *pipeline, uint64_t pass);
 

@@ -420,20 +420,14 @@ static char *repack_read_plan(const struct repack *repack)
 	return text;
 }
 
-/* The file that a sample is in, by bisection. */
+/* The file that a sample is in. */
 static uint32_t repack_file_of(const struct repack *repack, uint32_t sample)
 {
-	uint32_t low = 0, high = repack->files;
+	uint32_t file = 0;
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (repack->first[middle] <= sample)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	while (repack->first[file + 1] <= sample)
+		file++;
+	return file;
 }
 
 /* A line of a sample: "7 is empty". It counts if its file is there; others are made anew. */

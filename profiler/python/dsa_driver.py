@@ -112,11 +112,11 @@ def ranks_of_job():
     return f"torch.distributed has {ranks} ranks" if ranks > 1 else None
 
 
-def is_left(library):
-    """True of a rank of a job of which another one is observed: before its workers begin, which
-    then do nothing either."""
-    if dsa_library.left or library.observes() != ONLY_WATCHES:
-        return dsa_library.left
+def leaves_rank(library):
+    """True of a rank of a job of which another one is observed: it does nothing from now on, nor
+    do its workers, if they have not begun."""
+    if dsa_library.other_rank or library.observes() != ONLY_WATCHES:
+        return dsa_library.other_rank
     rank, ranks = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
     if not (rank.isdigit() and ranks.isdigit()):
         distributed = initialised_ranks()
@@ -124,9 +124,9 @@ def is_left(library):
             return False
         rank, ranks = distributed.get_rank(), distributed.get_world_size()
     if int(ranks) > 1 and not library.rank(int(rank), int(ranks)):
-        dsa_library.left = True
+        dsa_library.other_rank = True
         os.environ.pop("DSA_IO", None)
-    return dsa_library.left
+    return dsa_library.other_rank
 
 
 def refusal(settings, other):

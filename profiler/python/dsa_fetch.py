@@ -123,7 +123,7 @@ def patch_fetcher(library, fetcher):
     def fetch(self, index):
         driving = dsa_library.driving
         is_below = driving and driving[0] == WATCH and driving[1] == os.getpid()
-        if dsa_library.left or is_below:  # a loader below the one that is watched
+        if is_below or dsa_library.other_rank:  # a loader below the one that is watched
             return plain(self, index)
         samples = 0
         if isinstance(index, Thrown):

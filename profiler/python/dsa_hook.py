@@ -24,7 +24,7 @@ import dsa_library
 import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count
-from dsa_driver import (ONLY_WATCHES, Driver, Unmeasured, copied, device, is_left, is_own,
+from dsa_driver import (ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, leaves_rank,
                         refusal)
 from dsa_fetch import key_of_iterator, patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
@@ -128,7 +128,7 @@ class Hook:
         return batch
 
     def leave_rank(self):
-        if not self.off and self.loading is None and is_left(self.library):
+        if not self.off and self.loading is None and leaves_rank(self.library):
             self.turn_off()
 
     def turn_off(self):

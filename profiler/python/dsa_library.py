@@ -6,7 +6,7 @@ import ctypes
 WATCH = 2  # enum trace_loader_kind
 
 watching = None  # the process whose loader dsa.watch() was given: none of torch takes over
-left = False  # another rank of the job is observed
+other_rank = False  # another rank of the job is observed than that of this process
 driving = None  # the kind of the loader that drives, and its process
 
 

@@ -83,13 +83,13 @@ class Loading:
         self.asked = asked, asked._sampler_iter
         self.it, self.stream = it, it._sampler_iter
         self.source = STREAM
-        self.is_served_by(it)
+        self.count_those_of(it)
         self.stale = self.stream.renews and self.stream.endless is None
         if self.stream.renews:
             it._IterableDataset_len_called = None  # or torch warns of each batch beyond
 
-    def is_served_by(self, it):
-        """Batches of others do not count."""
+    def count_those_of(self, it):
+        """From now on, and those of no other."""
         if not self.observes:
             self.library.loader(key_of_iterator(it))
 
@@ -204,7 +204,7 @@ class Loading:
         try:
             if not own and self.copy is None:
                 self.copy = copy_of(self.module, self.it._dsa_loader(), self.batches, workers)
-                self.is_served_by(self.copy)
+                self.count_those_of(self.copy)
         except Exception:  # a loader that is made otherwise
             return NOT_MADE
         if own and self.source != LIST:
@@ -221,7 +221,7 @@ class Loading:
         """Ends its workers."""
         if self.copy is not None:
             self.copy._shutdown_workers()
-            self.is_served_by(self.it)
+            self.count_those_of(self.it)
         self.copy = None
 
     def leave(self):

@@ -23,7 +23,7 @@ import weakref
 
 import dsa_library
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, count
-from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, is_left, refusal
+from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, leaves_rank, refusal
 from dsa_library import WATCH
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
@@ -318,7 +318,7 @@ class Watch:
         return False
 
     def take(self, passing):
-        if dsa_library.driving is not None or is_left(self.library):
+        if dsa_library.driving is not None or leaves_rank(self.library):
             return False  # torch's loader drives, or another rank
         loading = Loading(self.library, self.library.observes())
         why = None

@@ -89,23 +89,22 @@ static bool offer(struct disk *disk, uint32_t sample, size_t size)
 	return taken;
 }
 
-static void what_waits_is_bounded_behind_a_large_sample_too(void **state)
+/* Of two samples, while nothing is written. */
+static void offer_more_than_may_wait(size_t one, size_t more)
 {
-	const size_t large = (size_t)65 << 20, small = 1 << 20;
 	struct disk_stats stats;
 	struct source *source;
 	bool first, second;
 	struct disk *disk;
 
-	(void)state;
-	scratch_file("set/a/1.jpg", large);
-	scratch_file("set/a/2.jpg", small);
+	scratch_file("set/a/1.jpg", one);
+	scratch_file("set/a/2.jpg", more);
 	source = open_source();
 	disk = open_disk(source);
 	holds = true;
 	pthread_mutex_lock(&held);
-	first = offer(disk, 0, large);
-	second = offer(disk, 1, small);
+	first = offer(disk, 0, one);
+	second = offer(disk, 1, more);
 	disk_stats(disk, &stats);
 	pthread_mutex_unlock(&held);
 	disk_close(disk);
@@ -114,6 +113,18 @@ static void what_waits_is_bounded_behind_a_large_sample_too(void **state)
 	assert_true(first);
 	assert_false(second);
 	assert_int_equal(stats.refused, 1);
+}
+
+static void what_waits_is_bounded_behind_a_large_sample_too(void **state)
+{
+	(void)state;
+	offer_more_than_may_wait((size_t)65 << 20, 1 << 20);
+}
+
+static void a_large_sample_behind_a_small_one_does_not_wait(void **state)
+{
+	(void)state;
+	offer_more_than_may_wait(1 << 20, (size_t)64 << 20);
 }
 
 /* Its name tells its size, so that nobody ever reads it. */
@@ -187,30 +198,6 @@ static void a_shard_that_is_replaced_is_kept_no_more(void **state)
 	client_fini(&client);
 	disk_close(disk);
 	source_close(source);
-}
-
-static void a_large_sample_behind_a_small_one_does_not_wait(void **state)
-{
-	const size_t large = (size_t)64 << 20, small = 1 << 20;
-	struct source *source;
-	bool first, second;
-	struct disk *disk;
-
-	(void)state;
-	scratch_file("set/a/1.jpg", large);
-	scratch_file("set/a/2.jpg", small);
-	source = open_source();
-	disk = open_disk(source);
-	holds = true;
-	pthread_mutex_lock(&held);
-	first = offer(disk, 1, small);
-	second = offer(disk, 0, large);
-	pthread_mutex_unlock(&held);
-	disk_close(disk);
-	holds = false;
-	source_close(source);
-	assert_true(first);
-	assert_false(second);
 }
 
 /* Bytes of the samples of `set` that a cache with room for 10 files may hold, after it was
