@@ -8,7 +8,8 @@
 struct throttle {
 	double ns_per_byte;
 	uint64_t latency_ns;
-	atomic_uint_fast64_t passed; /* when the bucket let the last read pass */
+	atomic_uint_fast64_t
+		passed; /* when the bucket let the last read pass; 0: never */
 	atomic_uint_fast64_t reads, bytes, busy_ns, delay_ns;
 };
 
@@ -40,7 +41,8 @@ static uint64_t throttle_pass(struct throttle *throttle, uint64_t start,
 	uint_fast64_t next;
 
 	do {
-		next = last + transfer_ns > start ? last + transfer_ns : start;
+		next = last != 0 && last + transfer_ns > start ? last + transfer_ns
+							       : start;
 	} while (!atomic_compare_exchange_weak(&throttle->passed, &last, next));
 	return next;
 }

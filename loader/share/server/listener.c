@@ -91,31 +91,51 @@ static bool listener_socket_answers(const struct sockaddr_un *address, pid_t *pi
 	return !refused;
 }
 
-static int listener_bind_to(struct listener *listener, struct error *err)
+/* Refuses to take the place of anything but a socket at which nobody answers. */
+static int listener_check_place(const struct sockaddr_un *address, struct error *err)
 {
-	const struct sockaddr_un *address = &listener->address;
+	const char *path = address->sun_path;
 	struct stat at;
 	pid_t pid;
 
-	/* What is made takes the mode of this end: nobody can come in between. */
-	if (fchmod(listener->fd, 0600) < 0)
-		return error_sys(err, errno, "%s", address->sun_path);
-	if (bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
-		return 0;
-	if (errno != EADDRINUSE)
-		return error_sys(err, errno, "cannot listen at %s", address->sun_path);
-	if (lstat(address->sun_path, &at) < 0 || !S_ISSOCK(at.st_mode))
+	if (lstat(path, &at) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_sys(err, errno, "cannot listen at %s", path);
+	if (!S_ISSOCK(at.st_mode))
 		return error_set(err, EEXIST, "%s is there and is no socket: remove it",
-				 address->sun_path);
+				 path);
 	if (listener_socket_answers(address, &pid))
 		return error_set(
 			err, EADDRINUSE,
 			"process %d listens at %s already: --socket says where else",
-			(int)pid, address->sun_path);
-	if (unlink(address->sun_path) < 0 ||
-	    bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
-		return error_sys(err, errno, "cannot listen at %s", address->sun_path);
+			(int)pid, path);
 	return 0;
+}
+
+/* The socket gets its name once it listens: who sees it there may connect. Until then it
+ * has one of its own in the folder, told by the folder's descriptor, since a path may have
+ * no bytes left. */
+static int listener_bind_to(struct listener *listener, int folder, struct error *err)
+{
+	struct sockaddr_un hidden = {.sun_family = AF_UNIX};
+	const char *path = listener->address.sun_path;
+	int result = listener_check_place(&listener->address, err);
+
+	if (result < 0)
+		return result;
+	snprintf(hidden.sun_path, sizeof(hidden.sun_path), "/proc/self/fd/%d/.dsa-%d",
+		 folder, (int)getpid());
+	unlink(hidden.sun_path); /* what one that was killed left */
+	/* What is made takes the mode of this end: nobody can come in between. */
+	if (fchmod(listener->fd, 0600) < 0 ||
+	    bind(listener->fd, (const struct sockaddr *)&hidden, sizeof(hidden)) < 0)
+		return error_sys(err, errno, "cannot listen at %s", path);
+	if (listen(listener->fd, BACKLOG) < 0 || rename(hidden.sun_path, path) < 0) {
+		result = error_sys(err, errno, "cannot listen at %s", path);
+		unlink(hidden.sun_path);
+	}
+	return result;
 }
 
 /* Two loaders that start at once must not both find that nobody answers: the folder is
@@ -159,9 +179,8 @@ static int listener_bind(struct listener *listener, struct error *err)
 
 	if (folder < 0)
 		return folder;
-	result = listener_bind_to(listener, err);
-	if (result == 0 &&
-	    (listen(listener->fd, BACKLOG) < 0 || lstat(path, &at) < 0)) {
+	result = listener_bind_to(listener, folder, err);
+	if (result == 0 && lstat(path, &at) < 0) {
 		result = error_sys(err, errno, "cannot listen at %s", path);
 	} else if (result == 0) {
 		listener->device = at.st_dev;
