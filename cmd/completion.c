@@ -2,7 +2,8 @@
  * completion.c - completion for shells, written from the tables that --help prints.
  *
  * What may follow an option is read from its argument in these tables: "a|b|c" are
- * words, FILE, DIR, RUN, DATASET and FROM are paths, anything else is free.
+ * words, FILE, DIR, RUN, DATASET and FROM are paths, CMD is a command with its own
+ * words, anything else is free.
  */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
@@ -36,6 +37,11 @@ static bool takes_path(const char *arg)
 static bool takes_words(const char *arg)
 {
 	return strchr(arg, '|') != NULL && strpbrk(arg, " []") == NULL;
+}
+
+static bool takes_command(const char *arg)
+{
+	return strstr(arg, "CMD") != NULL;
 }
 
 /* The words of "a|b|c". */
@@ -212,7 +218,11 @@ static const char zsh_end[] =
 	"\t[[ $functions[_dsa_at] == *\"'$1'\"* ]]\n"
 	"}\n"
 	"\n"
-	"_dsa \"$@\"\n";
+	"if [[ $funcstack[1] == _dsa ]]; then\n" /* from fpath; else it was sourced */
+	"\t_dsa \"$@\"\n"
+	"else\n"
+	"\tcompdef _dsa dsa\n"
+	"fi\n";
 
 static void zsh_put_after(const char *arg)
 {
@@ -244,7 +254,7 @@ static void zsh_command(const struct command *command, const char *path)
 {
 	const char *words = completion_words(command);
 
-	printf("\t'%s') _arguments '--help[say what it does]'", path);
+	printf("\t'%s') _arguments -S '--help[say what it does]'", path);
 	if (command->below != NULL) {
 		fputs(" '1:command:((", stdout);
 		for (size_t i = 0; command->below[i] != NULL; i++) {
@@ -256,7 +266,9 @@ static void zsh_command(const struct command *command, const char *path)
 	} else {
 		each_option(command, path, zsh_option);
 		fputs(" \\\n\t\t'*:", stdout);
-		if (words != NULL)
+		if (words != NULL && takes_command(words))
+			fputs("::command:_normal", stdout);
+		else if (words != NULL)
 			zsh_put_after(words);
 		putchar('\'');
 	}

@@ -38,6 +38,33 @@ offers_bash() {
 	}
 }
 
+# offers_zsh WANTED LINE: what zsh, on a terminal of its own, completes a line to.
+offers_zsh() {
+	local said
+	cat >"$scratch/zshrc" <<-'END'
+		autoload -Uz compinit && compinit -u -d $PWD/dump
+		source ./zsh
+		complete-and-show() { zle complete-word; print -r -- "<<${BUFFER% }>>" }
+		zle -N complete-and-show
+		bindkey '^I' complete-and-show
+		print READY
+	END
+	# shellcheck disable=SC2016
+	said=$(cd "$scratch" && timeout 20 zsh -f -c '
+		zmodload zsh/zpty
+		zpty shell zsh -f -i
+		zpty -w shell "source ./zshrc"
+		zpty -r shell said "*READY*"
+		zpty -w -n shell "$1"$'"'\\t'"'
+		zpty -r shell said "*<<*>>*"
+		said=${said##*<<}
+		print -r -- ${said%%>>*}' zsh "$2")
+	[ "$said" = "$1" ] || {
+		echo "# after '$2': '$said', not '$1'"
+		return 1
+	}
+}
+
 # The commands as --help lists them, with a space between.
 commands=$(dsa --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | xargs)
 
@@ -45,7 +72,7 @@ for shell in bash zsh fish; do
 	dsa completion $shell >"$scratch/$shell"
 done
 
-echo 1..12
+echo 1..13
 bash -n "$scratch/bash"
 result "bash reads it"
 offers_bash "$commands" dsa ""
@@ -66,12 +93,15 @@ result "bash completes the paths of a copy"
 if command -v zsh >/dev/null; then
 	zsh -n "$scratch/zsh"
 	result "zsh reads it"
-	zsh -c "_arguments() { print -rl -- \$@; }; words=(dsa dataset convert f) CURRENT=4
-		source $scratch/zsh" | grep -qxF '*::FROM TO:_files'
+	offers_zsh "dsa dataset convert fish" "dsa dataset convert fis"
 	result "zsh completes the paths of a copy"
+	offers_zsh "dsa run -o x -- cat fish" "dsa run -o x -- cat fis" &&
+		offers_zsh "dsa gate -- dsa dataset inspect" "dsa gate -- dsa dataset insp"
+	result "zsh completes the command to be measured"
 else
 	skip "zsh reads it" "no zsh"
 	skip "zsh completes the paths of a copy" "no zsh"
+	skip "zsh completes the command to be measured" "no zsh"
 fi
 if command -v fish >/dev/null; then
 	fish -n "$scratch/fish"
