@@ -37,10 +37,10 @@ struct disk_stats {
 	uint64_t used, entries;  /* what they take, and how many there are */
 	uint64_t capacity;       /* bytes of samples of this data set that fit */
 	uint64_t resident_bytes; /* bytes of its samples that are there; */
-	uint64_t resident;       /* of which there are so many */
-	uint64_t hits, misses;   /* of disk_get() since it was opened */
-	uint64_t written;        /* samples; */
-	uint64_t refused;        /* not written: the disk was too slow, or full */
+	uint64_t resident; /* of which there are so many, or fewer after evictions */
+	uint64_t hits, misses; /* of disk_get() since it was opened */
+	uint64_t written;      /* samples; */
+	uint64_t refused;      /* not written: the disk was too slow, or full */
 	uint64_t dropped; /* files that were torn or foreign, when it was opened, too */
 	uint64_t stale;   /* samples that had changed */
 	uint64_t evicted;

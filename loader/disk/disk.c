@@ -457,14 +457,21 @@ void disk_close(struct disk *disk)
 void disk_stats(const struct disk *disk, struct disk_stats *stats)
 {
 	const struct store *store = &disk->store;
+	uint64_t entries = store->page->entries, resident = disk->resident;
+	double bytes = (double)disk->resident_bytes;
 
+	/* What was evicted is noted when it is looked for next. */
+	if (resident > entries) {
+		bytes = bytes / (double)resident * (double)entries;
+		resident = entries;
+	}
 	*stats = (struct disk_stats){
 		.bound = store->bound,
 		.used = store->page->bytes,
-		.entries = store->page->entries,
+		.entries = entries,
 		.capacity = disk->capacity,
-		.resident_bytes = disk->resident_bytes,
-		.resident = disk->resident,
+		.resident_bytes = (uint64_t)bytes,
+		.resident = resident,
 		.hits = disk->hits,
 		.misses = disk->misses,
 		.written = disk->written,

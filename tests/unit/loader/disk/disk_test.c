@@ -238,6 +238,39 @@ static void what_others_left_takes_room_of_a_cache_that_keeps(void **state)
 	assert_int_equal(capacity_for("other", "lru", 0), 1000);
 }
 
+/* Room for 10 files, which 16 pass through. */
+static void what_was_evicted_is_not_there(void **state)
+{
+	static const struct source_config from = {.threads = 1, .index_dir = ""};
+	struct error err = {0};
+	struct disk_config config = {
+		.folder = "cache", .policy = "fifo", .bytes = 10 * 4096};
+	struct disk_stats stats;
+	struct source *source;
+	struct disk *disk;
+	char path[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 16; i++) {
+		snprintf(path, sizeof(path), "set/a/%02u.jpg", i);
+		scratch_file(path, 100);
+	}
+	source = source_open("set", &from, &err);
+	config.source = source;
+	disk = disk_open(&config, &err);
+	assert_non_null(disk);
+	for (uint32_t i = 0; i < 16; i++)
+		assert_true(offer(disk, i, 100));
+	disk_settle(disk);
+	disk_stats(disk, &stats);
+	disk_close(disk);
+	source_close(source);
+	assert_int_equal(stats.evicted, 6);
+	assert_int_equal(stats.entries, 10);
+	assert_int_equal(stats.resident, 10);
+	assert_int_equal(stats.resident_bytes, 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +279,7 @@ int main(void)
 		IN_SCRATCH(a_shard_that_is_replaced_is_kept_no_more),
 		IN_SCRATCH(a_large_sample_behind_a_small_one_does_not_wait),
 		IN_SCRATCH(what_others_left_takes_room_of_a_cache_that_keeps),
+		IN_SCRATCH(what_was_evicted_is_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
