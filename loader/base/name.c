@@ -1,7 +1,6 @@
 /* name.c - checks UTF-8 and escapes. */
 #include "loader/base/name.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,13 +30,13 @@ size_t name_character(const char *name, uint32_t *point)
 	return length;
 }
 
-/* True for what moves the cursor, ends the line or turns its direction. */
-static bool name_unsafe(uint32_t point)
+bool name_hidden(uint32_t point)
 {
 	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
 	       (point >= 0x200b && point <= 0x200f) ||
 	       (point >= 0x2028 && point <= 0x202e) ||
-	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff;
+	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
+	       (point >= 0xfff0 && point <= 0xfffb) || (point & 0xfffe) == 0xfffe;
 }
 
 /* Writes the character at text as it is shown. Returns the bytes it took of text. */
@@ -52,7 +51,7 @@ static size_t name_show(const char *text, char piece[PIECE])
 			snprintf(piece, PIECE, "\\%c", at[1]);
 			return 1;
 		}
-	if (length > 0 && !name_unsafe(point)) {
+	if (length > 0 && !name_hidden(point)) {
 		memcpy(piece, text, length);
 		piece[length] = '\0';
 		return length;

@@ -2,6 +2,7 @@
 #ifndef DSA_NAME_H
 #define DSA_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,8 @@ const char *name_escape(const char *name, char *buffer, size_t size);
 
 /* Bytes of the UTF-8 character at name and its code point; 0: it is not one. */
 size_t name_character(const char *name, uint32_t *point);
+
+/* True for what moves the cursor, ends the line, turns its direction, or is not to be seen. */
+bool name_hidden(uint32_t point);
 
 #endif

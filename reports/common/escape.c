@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_hidden(uint32_t point)
-{
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
-	       (point >= 0x200b && point <= 0x200f) ||
-	       (point >= 0x2028 && point <= 0x202e) ||
-	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
-	       (point >= 0xfff0 && point <= 0xfffb) || (point & 0xfffe) == 0xfffe;
-}
-
 static void escape_spell(uint32_t point, char piece[ESCAPE_PIECE])
 {
 	if (point == '\n' || point == '\t' || point == '\r')
@@ -34,7 +25,7 @@ size_t escape_next(const char *text, char piece[ESCAPE_PIECE])
 
 	if (point == 0 && length == 1)
 		return 0;
-	if (length > 0 && !is_hidden(point)) {
+	if (length > 0 && !name_hidden(point)) {
 		memcpy(piece, text, length);
 		piece[length] = '\0';
 		return length;

@@ -24,6 +24,25 @@ static void plain_names_stay_as_they_are(void **state)
 	       "gr\xc3\xbc\xc3\x9f-\xe7\x8c\xab-\xf0\x9f\x90\x88");
 }
 
+/* The first and last of each row of them, and their neighbours. */
+static void what_is_hidden_has_bounds(void **state)
+{
+	static const uint32_t hidden[] = {
+		0,      0x1f,   0x7f,   0x9f,   0x61c,  0x200b, 0x200f, 0x2028,  0x202e,
+		0x2060, 0x206f, 0xfeff, 0xfff0, 0xfffb, 0xfffe, 0xffff, 0x10ffff};
+	static const uint32_t shown[] = {0x20,   0x7e,   0xa0,   0x61b,  0x61d,  0x200a,
+					 0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0xfefe,
+					 0xff00, 0xffef, 0xfffc, 0xfffd, 0x10000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (!name_hidden(hidden[i]))
+			fail_msg("U+%04X is shown", hidden[i]);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (name_hidden(shown[i]))
+			fail_msg("U+%04X is hidden", shown[i]);
+}
+
 static void what_could_break_a_line_is_escaped(void **state)
 {
 	(void)state;
@@ -62,6 +81,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_names_stay_as_they_are),
+		cmocka_unit_test(what_is_hidden_has_bounds),
 		cmocka_unit_test(what_could_break_a_line_is_escaped),
 		cmocka_unit_test(what_is_no_utf8_is_escaped),
 		cmocka_unit_test(a_long_name_keeps_its_end),

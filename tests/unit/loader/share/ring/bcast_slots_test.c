@@ -403,6 +403,12 @@ static void a_reader_of_no_feed_is_refused(void **state)
 	config.event = dup(slot.event);
 	assert_null(bcast_reader_open(&config, &err));
 	assert_int_equal(err.code, EBADMSG);
+	config.memory = dup(bcast_fd(ring));
+	config.page = memfd_create("page", MFD_ALLOW_SEALING); /* may shrink: SIGBUS */
+	config.event = dup(slot.event);
+	assert_int_equal(ftruncate(config.page, sizeof(struct bcast_reader_page)), 0);
+	assert_null(bcast_reader_open(&config, &err));
+	assert_int_equal(err.code, EBADMSG);
 	assert_int_equal(pipe(pipes), 0); /* could kill with SIGPIPE */
 	config.memory = dup(bcast_fd(ring));
 	config.page = dup(slot.page);
