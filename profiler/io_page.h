@@ -41,7 +41,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 9
+#define IO_VERSION 10
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -197,6 +197,8 @@ struct io_page {
 	/* dsa, before the program starts; 0: none. */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
 	uint32_t several; /* 1: programs at once share it: none is measured by it */
+	uint64_t
+		began; /* CLOCK_REALTIME: files made since then are the program's own */
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
 

@@ -268,17 +268,7 @@ static bool written_move(const struct written_file *file, const char *place)
 
 typedef bool written_way(const struct written_file *file, const char *place);
 
-/* Nobody has changed its length, its name or its permissions since files are kept. */
-static bool written_is_old(const struct io_page *page, const struct written_file *file)
-{
-	const struct timespec *changed = &file->status.st_ctim;
-
-	return (uint64_t)changed->tv_sec * 1000000000 + (uint64_t)changed->tv_nsec +
-		       TICK_NS <
-	       page->keeping;
-}
-
-/* It was made since then. False also where the file system does not say. */
+/* It was made since dsa began. False also where the file system does not say. */
 static bool written_is_new(const struct io_page *page, const struct written_file *file)
 {
 	struct statx status;
@@ -288,7 +278,19 @@ static bool written_is_new(const struct io_page *page, const struct written_file
 	       (status.stx_mask & STATX_BTIME) != 0 &&
 	       (uint64_t)status.stx_btime.tv_sec * 1000000000 +
 			       status.stx_btime.tv_nsec >=
-		       page->keeping;
+		       page->began;
+}
+
+/* It is the user's, and nobody has changed its length, its name or its permissions since
+ * files are kept. */
+static bool written_is_old(const struct io_page *page, const struct written_file *file)
+{
+	const struct timespec *changed = &file->status.st_ctim;
+
+	return (uint64_t)changed->tv_sec * 1000000000 + (uint64_t)changed->tv_nsec +
+			       TICK_NS <
+		       page->keeping &&
+	       !written_is_new(page, file);
 }
 
 /* The first time that this file is asked for, whatever it is called. */

@@ -1,5 +1,6 @@
 /* kept_files.c - makes the folder of kept files, and tells what lies in it. */
 #include "profiler/preload/kept_files.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "profiler/io_page.h"
@@ -45,6 +46,7 @@ int kept_files_open(struct io_page *page, const char *folder, struct error *err)
 		return error_sys(err, -result, "cannot make the folder %s", path);
 	snprintf(page->kept_folder, sizeof(page->kept_folder), "%.*s", IO_PATH - 1,
 		 path);
+	page->began = clock_real();
 	return 0;
 }
 

@@ -208,6 +208,7 @@ static int preload_fill(struct preload *preload, const struct preload_wishes *wi
 		result = kept_files_open(page, preload->folder, err);
 	if (spare != NULL) {
 		preload_fill_page(spare, wishes);
+		spare->began = page->began;
 		memcpy(spare->kept_folder, page->kept_folder,
 		       sizeof(page->kept_folder));
 	}

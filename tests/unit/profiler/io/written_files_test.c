@@ -33,7 +33,7 @@ static struct io_page *keeping_page(void)
 static void keep(struct io_page *page)
 {
 	usleep(TICK_US);
-	page->keeping = clock_real();
+	page->began = page->keeping = clock_real();
 	usleep(TICK_US);
 }
 
@@ -82,7 +82,7 @@ static void what_is_moved_is_never_gone(void **state)
 
 	(void)state;
 	scratch_file("model.pt", 100);
-	page->keeping = UINT64_MAX; /* all is the user's */
+	page->began = page->keeping = UINT64_MAX; /* all is the user's */
 	assert_int_equal(pthread_create(&thread, NULL, watch_model, &gone), 0);
 	for (int i = 0; i < TIMES; i++) {
 		written_truncates(AT_FDCWD, "model.pt");
@@ -198,7 +198,7 @@ static void neither_does_it_room_for_marks(void **state)
 
 	(void)state;
 	scratch_file("last.pt", 100);
-	page->keeping = clock_real() + 1000000000;
+	page->began = page->keeping = clock_real() + 1000000000;
 	memset(page->marks, 0xff, sizeof(page->marks));
 	overwrite("last.pt");
 	assert_int_equal(scratch_size("kept/1"), 100);
@@ -297,6 +297,25 @@ static void checkpoints_that_are_rotated_are_kept(void **state)
 	assert_int_equal(scratch_size("prev.pt"), 50);
 }
 
+/* Made before the first batch, since when files are kept. */
+static void what_the_program_made_before_its_first_batch_is_its_own(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("best.pt", 100);
+	keep(page);
+	scratch_file("last.pt", 50);
+	scratch_file("log", 50);
+	usleep(TICK_US);
+	page->keeping = clock_real();
+	rename_file("last.pt", "prev.pt");
+	overwrite("prev.pt");
+	overwrite("log");
+	overwrite("best.pt");
+	assert_int_equal(page->kept_count, 1);
+}
+
 /* As what it was called before is not known, beside the one that it replaced; the program's
  * own are not. */
 static void folders_that_are_rotated_are_kept(void **state)
@@ -355,6 +374,7 @@ int main(int argc, char **argv)
 		IN_PAGE(what_gets_shorter_is_kept_as_it_was),
 		IN_PAGE(checkpoints_that_are_rotated_are_kept),
 		IN_PAGE(folders_that_are_rotated_are_kept),
+		IN_PAGE(what_the_program_made_before_its_first_batch_is_its_own),
 		IN_PAGE(links_are_kept),
 	};
 
