@@ -76,6 +76,8 @@ def check(scratch, kind, workers, own):
     if not tap.ok(done.returncode == 0 and kinds >= {"synthetic", "real"},
                   f"{kind}: measured", done.returncode, done.stderr, kinds):
         return
+    blind = [w["why"] for w in result["windows"] if "in 0 batches" in w["why"]]
+    tap.ok(not blind, f"{kind}: batches were seen in each window", *blind)
     split = result.get("split", {}).get("by")
     if kind == "mapped" and split == "storage":
         tap.ok(result["stalls"]["fetch"]["share"] == 0, f"{kind}: nothing is fetched",

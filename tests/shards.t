@@ -542,6 +542,16 @@ def test_unpacked(tap, scratch, tree):
         tap.ok(done.returncode == 0 and epoch(scratch.at(f"downloaded-{form}")) == tree,
                f"{form}: a folder of classes is one with an archive beside these, too",
                done.stdout, done.stderr)
+        tap.ok("1 compressed archive in 'downloaded' is no part of the copy" in done.stderr,
+               f"{form}: which is told to be left out", done.stderr)
+    shutil.copytree(folder, scratch.at("with-list"))
+    with open(os.path.join(scratch.folder("with-list", "meta"), "labels.txt"), "w",
+              encoding="ascii") as file:
+        file.write("cat\n")
+    done = scratch.run(*words, "tar", "with-list", "listed")
+    tap.ok(done.returncode == 0 and epoch(scratch.at("listed")) == tree,
+           "archives are unpacked where a folder without samples lies beside them, too",
+           done.stdout, done.stderr)
     shutil.copytree(folder, scratch.at("both"))
     shutil.copy(scratch.at("ustar-cls/train-003.tar"), scratch.at("both"))
     os.link(os.path.join(folder, "train-001.tar.xz"), os.path.join(folder, "train-000.tgz"))

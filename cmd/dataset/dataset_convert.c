@@ -211,6 +211,22 @@ static int convert_unpack(struct convert_command *asked, struct error *err)
 	return 0;
 }
 
+/* Of a data set that has compressed archives beside its samples. */
+static void convert_warn_of_archives(const char *from)
+{
+	unsigned count = unpack_count(from);
+	char name[256];
+
+	if (count > 0)
+		fprintf(stderr,
+			"dsa: %u compressed archive%s in '%s' %s no part of the copy: "
+			"a "
+			"folder of archives alone is unpacked\n",
+			count, count == 1 ? "" : "s",
+			name_escape(from, name, sizeof(name)),
+			count == 1 ? "is" : "are");
+}
+
 static int convert_main(const struct command *self, int argc, char **argv)
 {
 	struct convert_command asked = {.config = {.threads = dataset_threads(),
@@ -233,6 +249,8 @@ static int convert_main(const struct command *self, int argc, char **argv)
 		status = convert_unpack(&asked, &err);
 		return status < 0 ? cmd_fail(&err) : status;
 	}
+	if (asked.given)
+		convert_warn_of_archives(asked.config.from);
 	progress_begin(&asked.progress, "samples", 0);
 	status = asked.given ? convert_repack(&asked, &result, &err)
 			     : convert_run(&asked.config, &result, &err);

@@ -112,12 +112,13 @@ static void front_take_each(struct front *front, const struct fetch_job *job)
 			if (!front_has(front, &each))
 				continue;
 		}
-		each.hit = false;
-		each.sample = job->members[first];
-		each.members = job->members + first;
-		each.count = i - first;
-		if (each.count > 0)
+		if (i > first) { /* else the members may be gone with their last hit */
+			each.hit = false;
+			each.sample = job->members[first];
+			each.members = job->members + first;
+			each.count = i - first;
 			front_miss(front, &each);
+		}
 		first = i + 1;
 	}
 }

@@ -54,15 +54,14 @@ static int unpack_is_one(const struct dirent *entry)
 	return entry->d_name[0] != '.' && unpack_find(entry->d_name) != NULL;
 }
 
-/* Whether a folder has one. */
-static bool unpack_has(const char *folder)
+unsigned unpack_count(const char *folder)
 {
 	DIR *stream = opendir(folder);
 	const struct dirent *entry;
-	bool found = false;
+	unsigned found = 0;
 
-	while (stream != NULL && !found && (entry = readdir(stream)) != NULL)
-		found = unpack_is_one(entry);
+	while (stream != NULL && (entry = readdir(stream)) != NULL)
+		found += unpack_is_one(entry);
 	if (stream != NULL)
 		closedir(stream);
 	return found;
@@ -82,11 +81,11 @@ bool unpack_claims(const char *from, const char *prep)
 		return false;
 	if (!S_ISDIR(status.st_mode))
 		return unpack_find(from) != NULL;
-	if (!unpack_has(from))
+	if (unpack_count(from) == 0)
 		return false;
 	source = sample_source_open(from, &config, &kind, &why);
 	claims = source != NULL ? strcmp(source_kind(source), "tar") == 0
-				: why.code == ENOTSUP;
+				: why.code == ENOTSUP || why.code == ENODATA;
 	source_close(source);
 	return claims;
 }

@@ -36,6 +36,9 @@ struct unpack_result {
  * prep: as that of struct repack_config. */
 bool unpack_claims(const char *from, const char *prep);
 
+/* Compressed archives in a folder; 0 of anything else. */
+unsigned unpack_count(const char *folder);
+
 /* 0 and *result; or -errno: -EINVAL of a folder that has archives which are not compressed,
  * too, -ECANCELED when stopped. What was made stays. */
 int unpack_run(const struct unpack_config *config, struct unpack_result *result,

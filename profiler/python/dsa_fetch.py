@@ -26,21 +26,33 @@ def key_of(index):
     return zlib.crc32(repr(index).encode())
 
 
-def loader_key(seed, dataset):
-    """Tells the loaders of a program apart by the seed of their workers; 0: it has none."""
-    return 0 if seed is None else hash((seed, data_key(dataset))) & 0xffffffffffffffff or 1
+begun = None  # key of the data set whose iterator began last
+
+
+def begins(it, dataset):
+    """An iterator, whose workers are forked then: they may change the data set first."""
+    global begun
+    begun = it._dsa_data_key = data_key(dataset)
+
+
+def loader_key(seed, data):
+    """Tells the loaders of a program apart by the seed of their workers, and by their data;
+    0: it has no seed."""
+    return 0 if seed is None else hash((seed, data)) & 0xffffffffffffffff or 1
 
 
 def key_of_iterator(it):
-    return loader_key(getattr(it, "_base_seed", None), it._dsa_loads[0])
+    return loader_key(getattr(it, "_base_seed", None), it._dsa_data_key)
 
 
 def loader_of(fetcher):
     """The same where a batch is made: in a worker, or for an iterator that says so."""
     module = sys.modules.get("torch.utils.data._utils.worker")
     info = getattr(module, "_worker_info", None)
-    seed = getattr(fetcher, "_dsa_seed", None) if info is None else info.seed - info.id
-    return loader_key(seed, fetcher.dataset)
+    if info is None:
+        return getattr(fetcher, "_dsa_key", 0)
+    data = data_key(fetcher.dataset) if begun is None else begun  # it was spawned, or forked
+    return loader_key(info.seed - info.id, data)
 
 
 class Padded:

@@ -26,7 +26,7 @@ import dsa_recipe
 from dsa_batches import Stream, count
 from dsa_driver import (ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, leaves_rank,
                         refusal)
-from dsa_fetch import key_of_iterator, patch_fetcher
+from dsa_fetch import begins, key_of_iterator, patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
@@ -345,7 +345,7 @@ def tell_fetcher(it):
     fetcher = getattr(it, "_dataset_fetcher", None)
     try:
         if fetcher is not None:
-            fetcher._dsa_seed = getattr(it, "_base_seed", None)
+            fetcher._dsa_key = key_of_iterator(it)
     except AttributeError:  # one of the program's that takes none
         pass
 
@@ -385,6 +385,7 @@ def know(it, loader):
     it._dsa_loader = weakref.ref(loader)
     batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
     it._dsa_loads = loader.dataset, batch, getattr(loader, "in_order", True)
+    begins(it, loader.dataset)
 
 
 def patch_iterator(hook, module):
@@ -393,6 +394,7 @@ def patch_iterator(hook, module):
 
     base._dsa_loader, base._dsa_loads = NOBODY, (None, None, True)
     base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = base._dsa_driven = 0
+    base._dsa_data_key = 0
 
     @functools.wraps(plain_init)
     def __init__(self, loader, *args, **kwargs):

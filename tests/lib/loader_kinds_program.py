@@ -18,17 +18,24 @@ from torch_program import Files, Training
 
 
 class Iterated(torch.utils.data.IterableDataset):
-    """Some files, each worker its own: an epoch is shorter than a window."""
+    """Some files: an epoch is shorter than a window."""
 
     def __init__(self, root, prep):
         self.files = Files(root, prep)
         del self.files.files[40:]
 
+    def __len__(self):
+        return len(self.files)
+
     def __iter__(self):
-        worker = torch.utils.data.get_worker_info()
-        at, each = (worker.id, worker.num_workers) if worker else (0, 1)
-        for i in range(at, len(self.files), each):
+        for i in range(len(self.files)):
             yield self.files[i]
+
+
+def take_part(worker):
+    """Each worker has its own files, by changing the data set, as torch's manual does."""
+    info = torch.utils.data.get_worker_info()
+    info.dataset.files.files = info.dataset.files.files[worker::info.num_workers]
 
 
 class Mapped(Files):
@@ -105,7 +112,7 @@ def loader_of(kind, data, workers, batch):
     """What is given to the loader beside its data."""
     make, more = torch.utils.data.DataLoader, {"num_workers": workers, "batch_size": batch}
     if isinstance(data, torch.utils.data.IterableDataset):
-        return make(data, drop_last=True, **more)
+        return make(data, drop_last=True, worker_init_fn=take_part, **more)
     more.update(shuffle=True, drop_last=True)
     if kind in ("fork", "spawn", "forkserver"):
         more["multiprocessing_context"] = kind
