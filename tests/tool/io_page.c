@@ -50,7 +50,7 @@ static void set(struct io_page *page, const char *word)
 	else if (strncmp(word, "listing", length) == 0)
 		page->listing = number != 0;
 	else if (strncmp(word, "keeping", length) == 0)
-		page->began = page->keeping = number != 0 ? clock_real() : 0;
+		page->keeping = page->began = number != 0 ? clock_real() : 0;
 	else if (strncmp(word, "kept", length) == 0)
 		snprintf(page->kept_folder, sizeof(page->kept_folder), "%s", value + 1);
 }

@@ -33,7 +33,7 @@ static struct io_page *keeping_page(void)
 static void keep(struct io_page *page)
 {
 	usleep(TICK_US);
-	page->began = page->keeping = clock_real();
+	page->keeping = page->began = clock_real();
 	usleep(TICK_US);
 }
 
@@ -82,7 +82,7 @@ static void what_is_moved_is_never_gone(void **state)
 
 	(void)state;
 	scratch_file("model.pt", 100);
-	page->began = page->keeping = UINT64_MAX; /* all is the user's */
+	page->keeping = page->began = UINT64_MAX; /* all is the user's */
 	assert_int_equal(pthread_create(&thread, NULL, watch_model, &gone), 0);
 	for (int i = 0; i < TIMES; i++) {
 		written_truncates(AT_FDCWD, "model.pt");
@@ -198,7 +198,7 @@ static void neither_does_it_room_for_marks(void **state)
 
 	(void)state;
 	scratch_file("last.pt", 100);
-	page->began = page->keeping = clock_real() + 1000000000;
+	page->keeping = page->began = clock_real() + 1000000000;
 	memset(page->marks, 0xff, sizeof(page->marks));
 	overwrite("last.pt");
 	assert_int_equal(scratch_size("kept/1"), 100);
