@@ -37,7 +37,7 @@ struct disk_stats {
 	uint64_t used, entries;  /* what they take, and how many there are */
 	uint64_t capacity;       /* bytes of samples of this data set that fit */
 	uint64_t resident_bytes; /* bytes of its samples that are there; */
-	uint64_t resident; /* of which there are so many, or fewer after evictions */
+	uint64_t resident; /* of which there are so many: at most, after evictions */
 	uint64_t hits, misses; /* of disk_get() since it was opened */
 	uint64_t written;      /* samples; */
 	uint64_t refused;      /* not written: the disk was too slow, or full */

@@ -197,8 +197,7 @@ struct io_page {
 	/* dsa, before the program starts; 0: none. */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
 	uint32_t several; /* 1: programs at once share it: none is measured by it */
-	uint64_t
-		began; /* CLOCK_REALTIME: files made since then are the program's own */
+	uint64_t began;   /* CLOCK_REALTIME: what is made since then is its own */
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
 

@@ -130,7 +130,7 @@ def look_at(dataset, indices, page=None, meter=None):
     from dsa_transforms import Meter, key_of
     page, fetcher = page or Page(), Fetcher(dataset)
     page.key = key_of(dataset)
-    meter = meter or Meter(page, dataset)
+    meter = meter or Meter(page, page.key)
     meter.batches, came = 1, None
     meter.begin(fetcher)
     try:
@@ -274,7 +274,7 @@ def check_seldom(_):
     from dsa_transforms import LIMIT, Meter, key_of
     page, data = Page(), Data(transform=Crop())
     page.key = key_of(data)
-    meter, looked, spent = Meter(page, data), [], []
+    meter, looked, spent = Meter(page, page.key), [], []
     for _ in range(200):
         fetcher = Fetcher(data)
         meter.begin(fetcher)

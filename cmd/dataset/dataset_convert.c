@@ -220,8 +220,7 @@ static void convert_warn_of_archives(const char *from)
 	if (count > 0)
 		fprintf(stderr,
 			"dsa: %u compressed archive%s in '%s' %s no part of the copy: "
-			"a "
-			"folder of archives alone is unpacked\n",
+			"those of a folder without samples are unpacked\n",
 			count, count == 1 ? "" : "s",
 			name_escape(from, name, sizeof(name)),
 			count == 1 ? "is" : "are");

@@ -8,8 +8,7 @@
 struct throttle {
 	double ns_per_byte;
 	uint64_t latency_ns;
-	atomic_uint_fast64_t
-		passed; /* when the bucket let the last read pass; 0: never */
+	atomic_uint_fast64_t passed; /* when it let the last read pass; 0: never */
 	atomic_uint_fast64_t reads, bytes, busy_ns, delay_ns;
 };
 

@@ -26,11 +26,12 @@ def key_of(index):
     return zlib.crc32(repr(index).encode())
 
 
-begun = None  # key of the data set whose iterator began last
+begun = None  # key of the data set whose iterator began last; None: none did here
 
 
 def begins(it, dataset):
-    """An iterator, whose workers are forked then: they may change the data set first."""
+    """An iterator, before its workers are forked, in which the program may change their data
+    set before it is seen there."""
     global begun
     begun = it._dsa_data_key = data_key(dataset)
 
@@ -45,14 +46,23 @@ def key_of_iterator(it):
     return loader_key(getattr(it, "_base_seed", None), it._dsa_data_key)
 
 
+def worker_info():
+    """None: this process is no worker."""
+    return getattr(sys.modules.get("torch.utils.data._utils.worker"), "_worker_info", None)
+
+
+def data_of(fetcher):
+    """Key of its data set: in a worker that was forked, of what that was before."""
+    is_forked = worker_info() is not None and begun is not None
+    return begun if is_forked else data_key(fetcher.dataset)
+
+
 def loader_of(fetcher):
-    """The same where a batch is made: in a worker, or for an iterator that says so."""
-    module = sys.modules.get("torch.utils.data._utils.worker")
-    info = getattr(module, "_worker_info", None)
+    """key_of_iterator() where a batch is made: in a worker, or for an iterator that says so."""
+    info = worker_info()
     if info is None:
         return getattr(fetcher, "_dsa_key", 0)
-    data = data_key(fetcher.dataset) if begun is None else begun  # it was spawned, or forked
-    return loader_key(info.seed - info.id, data)
+    return loader_key(info.seed - info.id, data_of(fetcher))
 
 
 class Padded:
@@ -141,7 +151,7 @@ def patch_fetcher(library, fetcher):
         if isinstance(index, Thrown):
             return throw(library, functools.partial(fetch, self), index)
         if not hasattr(self, "_dsa_meter"):
-            self._dsa_meter = Meter(library, self.dataset)
+            self._dsa_meter = Meter(library, data_of(self))
             self._dsa_data = self.dataset  # while others stand in its place
             self._dsa_loader = loader_of(self)
         ready(self)

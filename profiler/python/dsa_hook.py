@@ -189,7 +189,7 @@ class Hook:
             return False
         self.loading = loading
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
-        self.library.look_at(key_of(it._dsa_loads[0]))
+        self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
         self.library.epoch(it._dsa_start_ns)
         self.alike = dsa_recipe.tell(self.library, it)

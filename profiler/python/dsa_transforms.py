@@ -191,12 +191,13 @@ def key_of(dataset):
 
 
 class Meter:
-    """Looks at batches of one fetcher. The clock runs for one part at a time."""
+    """Looks at batches of one fetcher, whose data set has that key. The clock runs for one part
+    at a time."""
 
     busy = False  # another one of this process looks at a batch
 
-    def __init__(self, library, dataset):
-        self.library, self.key = library, key_of(dataset)
+    def __init__(self, library, key):
+        self.library, self.key = library, key
         self.patches = Patches()
         self.places, self.rows = {}, []  # name -> number of a part -> its place in the page
         self.calls, self.ns = [], []
