@@ -12,6 +12,8 @@
 #define BUSY_STEAL .01 /* of the host alone, */
 #define BUSY_READ  .1  /* what others had of all reads. */
 
+#define BUSY_ADVICE "quieten the machine, or measure it as it is with --observe"
+
 /* The mean of two means over so many windows; of one where the other is unknown. */
 static double busy_mean(double a, uint64_t windows, double b, uint64_t more)
 {
@@ -80,8 +82,8 @@ static void busy_write_what(FILE *out, const struct profile_busy *busy)
 			"; %" PRIu64 " of %" PRIu64 " measurements %s disturbed and %s",
 			busy->disturbed, busy->windows, one ? "was" : "were",
 			!busy->kept ? "left out of the shares"
-			: one       ? "counts all the same: quieten the machine"
-				    : "count all the same: quieten the machine");
+			: one       ? "counts all the same: " BUSY_ADVICE
+				    : "count all the same: " BUSY_ADVICE);
 }
 
 int profile_busy_text(const struct profile_busy *busy, char **text)

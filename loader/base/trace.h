@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 18
+#define TRACE_VERSION 19
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -427,7 +427,8 @@ struct trace_load {
 				     * that is nearer to its end, times length */
 	uint64_t own_ns, others_ns; /* of it, used */
 	uint64_t steal_ns;          /* and taken by the host of a virtual machine */
-	uint64_t own_bytes;         /* read from storage; and by others from the device
+	uint64_t queue_ns;  /* that threads of the run waited for a CPU, together */
+	uint64_t own_bytes; /* read from storage; and by others from the device
 				     * of the data set */
 	uint64_t others_bytes;
 	uint64_t cpu_wait_ns, io_wait_ns; /* some task waited (PSI), of anyone */

@@ -271,6 +271,15 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 		       : "");
 }
 
+/* No interval says how far off a replay may be: what it finds below zero is the other's. */
+static void analyse_clip(struct interval *stall, struct interval *other)
+{
+	if (stall->value >= 0 || isnan(other->value))
+		return;
+	other->value += stall->value;
+	stall->value = 0;
+}
+
 /* Of an observed run the time blocked is all there is: shares without an interval. */
 static void analyse_observe(const struct evidence *evidence, struct profile *profile)
 {
@@ -289,6 +298,8 @@ static void analyse_observe(const struct evidence *evidence, struct profile *pro
 		profile->stalls[i] = (struct interval){shares[i], NAN, NAN};
 		stalled += isnan(shares[i]) ? 0 : shares[i];
 	}
+	analyse_clip(&profile->stalls[STAGE_FETCH], &profile->stalls[STAGE_PREP]);
+	analyse_clip(&profile->stalls[STAGE_PREP], &profile->stalls[STAGE_FETCH]);
 	if (isnan(shares[STAGE_PREP]))
 		stalled = isfinite(evidence->idle.data_share)
 				  ? evidence->idle.data_share

@@ -142,7 +142,7 @@ int split_stalls(const struct window *windows, size_t count, struct profile *pro
 	    (!unknown && by != SPLIT_MEMORY))
 		return 0;
 	profile->split.id = (int)by;
-	if (by != SPLIT_NONE && (unknown || windows[0].trace->observe))
+	if (by != SPLIT_NONE)
 		split_set(profile, by);
 	return split_write(windows, &reads, profile);
 }

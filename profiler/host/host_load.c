@@ -109,11 +109,14 @@ static void host_load_read_own(const struct host_load_config *config,
 {
 	struct process_tree_use own;
 
-	now->own_ns = now->own_bytes = UNREAD;
+	now->own_ns = now->own_bytes = now->queue_ns = UNREAD;
+	now->threads = 0;
 	if (!process_tree_read(config->root, config->first, config->others, &own))
 		return;
 	now->own_ns = own.cpu_ns;
 	now->own_bytes = own.read_bytes;
+	now->queue_ns = own.queue_ns;
+	now->threads = own.threads;
 }
 
 static uint64_t read_disk(const struct host_load_config *config)
@@ -268,6 +271,9 @@ void host_load_between(const struct host_load_config *config,
 		.own_ns = own,
 		.others_ns = beyond(others, cpu.steal),
 		.steal_ns = cpu.steal,
+		.queue_ns = from->threads != to->threads
+				    ? UNREAD
+				    : host_load_grown(from->queue_ns, to->queue_ns),
 		.own_bytes = read,
 		.others_bytes = beyond(disk, read),
 		.cpu_wait_ns = host_load_grown(from->cpu_wait_ns, to->cpu_wait_ns),

@@ -32,6 +32,7 @@ struct host_load {
 	uint64_t counted_ns; /* of any use, idle too */
 	uint64_t group_ns;   /* used by the control group that has the quota */
 	uint64_t own_ns, own_bytes;
+	uint64_t queue_ns, threads;       /* process_tree.h */
 	uint64_t disk_bytes;              /* read from it by anyone */
 	uint64_t cpu_wait_ns, io_wait_ns; /* some task waited */
 	double load, hz;                  /* no totals: at that moment */
@@ -47,7 +48,7 @@ cpu_set_t host_load_cpus(unsigned most);
  */
 void host_load_init(struct host_load_config *config, const char *root, unsigned most);
 
-/* Takes some 0.1 ms, and 20 us for each own process. */
+/* Takes some 0.1 ms, and 20 us for each own process and thread. */
 void host_load_read(const struct host_load_config *config, struct host_load *now);
 
 /* What lies between two moments. */

@@ -4,9 +4,15 @@
 #include "profiler/host/children.h"
 #include "profiler/host/thread_files.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { TRIES = 4 }; /* while processes end that were listed */
+
+#define THREAD_KEY 0x9e3779b97f4a7c15u /* spreads numbers, so that sums differ */
 
 static bool tree_is_other(const void *others, pid_t pid)
 {
@@ -30,12 +36,50 @@ static bool tree_add_use(const struct descendants *tree, uint32_t pid,
 	return true;
 }
 
+static void tree_add_thread(struct thread_files *files, struct process_tree_use *use)
+{
+	uint64_t waited;
+
+	if (!thread_files_queue_wait(files, &waited))
+		use->queue_ns = UINT64_MAX;
+	else if (use->queue_ns != UINT64_MAX)
+		use->queue_ns += waited;
+	use->threads += files->tid * THREAD_KEY;
+}
+
+/* One that ended has taken with it what it waited. */
+static void tree_add_threads(const char *root, uint32_t pid,
+			     struct process_tree_use *use)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "%s/proc/%u/task", root, pid);
+	tasks = opendir(path);
+	if (tasks == NULL) {
+		use->queue_ns = UINT64_MAX;
+		return;
+	}
+	while ((entry = readdir(tasks)) != NULL) {
+		struct thread_files files = {.root = root, .pid = pid};
+
+		files.tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (files.tid != 0)
+			tree_add_thread(&files, use);
+	}
+	closedir(tasks);
+}
+
 static bool tree_sum(const struct descendants *tree, struct process_tree_use *use)
 {
 	*use = (struct process_tree_use){0};
-	for (unsigned i = 0; i < tree->count; i++)
+	for (unsigned i = 0; i < tree->count; i++) {
 		if (!tree_add_use(tree, tree->pids[i], use))
 			return false;
+		if (i > 0)
+			tree_add_threads(tree->root, tree->pids[i], use);
+	}
 	return true;
 }
 

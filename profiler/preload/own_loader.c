@@ -121,12 +121,15 @@ static void own_loader_epochs(const struct io_page *page, struct profile *profil
 
 /* ---- what was not seen ---- */
 
+/* What is read beside data, as libraries that are opened, is less for a batch. */
+#define BESIDE 16384
+
 static void own_loader_unseen(const struct io_page *page, struct profile *profile)
 {
 	double seen = (double)io_page_total(page, IO_seen_bytes);
 	double all = (double)io_page_total(page, IO_proc_bytes);
 
-	if (all > 0)
+	if (all > BESIDE * (double)io_page_total(page, IO_batches))
 		profile->coverage = fmin(1, seen / all);
 	if (io_page_total(page, IO_batches) == 0)
 		return;

@@ -1,10 +1,12 @@
 /* disturbance.c - decides what a busy machine leaves of a run's windows. */
 #include "profiler/session/disturbance.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define CPU_OTHERS .05 /* of the cores' time, */
 #define CPU_BUSY   .8 /* while so much is used: threads that wait for others leave some */
+#define CPU_WAITED .01  /* of the time, at least: threads always wait a little */
 #define READ_SHARE .1   /* of the run's own reads */
 #define TICKS_NS   20e6 /* CPU time that the kernel's clock ticks may miss */
 #define LEAST_READ 1e6  /* bytes; a window that reads less does not wait for storage */
@@ -16,12 +18,16 @@ static double cpu_disturbance(const struct trace_load *load)
 	double there = (double)load->cpu_ns;
 	double others = (double)load->others_ns + (double)load->steal_ns;
 	double used = (double)load->own_ns + others;
+	double waited = (double)load->steal_ns / used +
+			(double)load->queue_ns / (double)load->length_ns;
 
 	if (load->others_ns == UINT64_MAX || load->steal_ns == UINT64_MAX ||
 	    load->own_ns == UINT64_MAX || others <= CPU_OTHERS * there + TICKS_NS ||
 	    used < CPU_BUSY * there)
 		return 0;
-	return others / used;
+	if (load->queue_ns == UINT64_MAX)
+		return others / used;
+	return waited < CPU_WAITED ? 0 : fmin(others / used, waited);
 }
 
 bool disturbance_reads(const struct trace_load *load)

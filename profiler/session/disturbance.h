@@ -2,7 +2,8 @@
  * disturbance.h - windows that other programs, or the host, have disturbed. Pure.
  *
  *	CPU	others, with what the host took, used more than 5 % of the cores that
- *		the run may use, while these were 80 % busy: the run would have had it
+ *		the run may use, while these were 80 % busy: the run would have had it,
+ *		if its threads waited for a CPU for so long, 1 % of the time at the least
  *	storage	others read more than 10 % of what the run read from the device of
  *		the data set
  *

@@ -1,6 +1,7 @@
 /* format_verdict.c - how long training waits for data, and for what, in a sentence. */
 #include "reports/common/format.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 static const double WIDE = .04; /* an interval: then no tenths are printed */
@@ -68,24 +69,22 @@ static void format_verdict_unknown(FILE *out, const struct profile *profile)
 {
 	const struct interval *compute = &profile->stalls[STAGE_COMPUTE];
 	double low = fmax(0, 1 - compute->high), high = fmin(1, 1 - compute->low);
+	bool vague = profile_is_vague(profile), busy = profile->busy.kept;
+	const char *what = vague || low > 0 ? "How long" : "Whether";
 
-	if (profile->busy.kept)
-		fputs("The machine was too busy: how long training waits for data is "
-		      "not known.",
-		      out);
-	else if (profile_is_vague(profile))
-		fputs("Too few windows: how long training waits for data is not known "
-		      "yet.",
-		      out);
+	if (busy || vague)
+		fprintf(out, "%s: %c",
+			busy ? "The machine was too busy" : "Too few windows",
+			tolower(*what++));
+	fprintf(out, "%s training waits for data is not known%s", what,
+		busy ? "" : " yet");
+	if (vague)
+		putc('.', out);
 	else if (low > 0)
-		fprintf(out,
-			"How long training waits for data is not known yet: it may be "
-			"anything from %.0f%% to %.0f%% of its time.",
+		fprintf(out, "; it may be anything from %.0f%% to %.0f%% of its time.",
 			100 * low, 100 * high);
 	else
-		fprintf(out,
-			"Whether training waits for data is not known yet: it may be "
-			"anything up to %.0f%% of its time.",
+		fprintf(out, "; it may be anything up to %.0f%% of its time.",
 			100 * high);
 }
 

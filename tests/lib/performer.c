@@ -100,6 +100,7 @@ static void disturb(const struct performer *performer, unsigned index)
 			.cpu_ns = 2000000000,
 			.own_ns = 1000000000,
 			.others_ns = 1000000000,
+			.queue_ns = UINT64_MAX,
 		};
 }
 

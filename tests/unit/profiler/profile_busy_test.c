@@ -41,7 +41,7 @@ static void who_was_busy_is_named(void **state)
 		words(busy),
 		"other programs used 63% of the CPU (load 10.1); 20 of 24 "
 		"measurements were disturbed and count all the same: quieten "
-		"the machine");
+		"the machine, or measure it as it is with --observe");
 	busy.steal_share = .04;
 	busy.others_read_share = .31;
 	assert_string_equal(
@@ -49,7 +49,8 @@ static void who_was_busy_is_named(void **state)
 		"other programs used 63% of the CPU and had 31% of all "
 		"reads from the data set's device (load 10.1), the host "
 		"took 4%; 20 of 24 measurements were disturbed and count all "
-		"the same: quieten the machine");
+		"the same: quieten the machine, or measure it as it is with "
+		"--observe");
 	assert_string_equal(words(busy_of(.2, 1, false)),
 			    "other programs used 20% of the CPU (load 10.1); 1 of 24 "
 			    "measurements was disturbed and left out of the "
@@ -79,7 +80,8 @@ static void of_a_quiet_machine_nothing_is_said(void **state)
 		words(busy),
 		"other programs had 50% of all reads from the data set's "
 		"device; 24 of 24 measurements were disturbed and count all the "
-		"same: quieten the machine");
+		"same: quieten the machine, or measure it as it is with "
+		"--observe");
 }
 
 static void launches_are_joined(void **state)

@@ -297,8 +297,9 @@ static struct trace *slowed_run(uint32_t kind)
 			if (torch)
 				window.fetched = window.prepared = 0;
 			added = session_add(trace, &window);
-			if (torch)
-				added->made.batches = window.kind != TRACE_SYNTHETIC;
+			if (torch && window.kind != TRACE_SYNTHETIC)
+				added->made =
+					(struct trace_made){.batches = 1, .bytes = 1};
 		}
 	return trace;
 }

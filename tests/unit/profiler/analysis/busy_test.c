@@ -28,6 +28,7 @@ static struct trace_load load_of(bool others)
 		.own_ns = others ? 1500 * MS : 1000 * MS,
 		.others_ns = others ? 450 * MS : 20 * MS,
 		.steal_ns = others ? 50 * MS : 0,
+		.queue_ns = UINT64_MAX,
 		.own_bytes = 20000000,
 		.others_bytes = 1000000,
 		.cpu_wait_ns = others ? 1000 * MS : 0,

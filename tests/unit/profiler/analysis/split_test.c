@@ -89,10 +89,11 @@ static void where_no_byte_was_waited_for_there_is_no_fetch(void **state)
 	assert_int_equal(profile.split.id, SPLIT_MEMORY);
 	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
 	close_to(profile.stalls[STAGE_PREP].value, .4, 1e-9);
-	profile.stalls[STAGE_FETCH].value = -.02;
-	trace->observe = 1;
+	profile.stalls[STAGE_FETCH] = (struct interval){-.02, -.05, .01};
 	assert_int_equal(split_stalls(&real, 1, &profile), 0);
 	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
+	close_to(profile.stalls[STAGE_FETCH].low, 0, 1e-9);
+	close_to(profile.stalls[STAGE_PREP].value, .4, 1e-9);
 	split(&(struct trace_made){0}, NAN); /* nobody knows of any batch */
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	split(&(struct trace_made){.unseen = TRACE_MAPPED}, NAN);

@@ -46,6 +46,18 @@ static void put_process(unsigned pid, unsigned ticks, unsigned reaped, unsigned 
 	put(path, children);
 }
 
+/* One thread of process `pid`, which waited for a CPU so long. */
+static void put_thread(unsigned pid, unsigned tid, unsigned waited_ms)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
+	snprintf(text, sizeof(text), "1000 %u 7\n", waited_ms * 1000000);
+	put(path, text);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, tid);
+	put(path, "");
+}
+
 static void put_cpus(const char *first, const char *second, const char *third)
 {
 	char text[512];
@@ -131,6 +143,36 @@ static void what_is_neither_idle_nor_own_is_others(void **state)
 	assert_true(load.io_wait_ns == UINT64_MAX);
 	assert_true(fabs(load.load - 2.5) < 1e-9);
 	assert_true(isnan(load.hz));
+}
+
+/* dsa is 100. */
+static void what_threads_wait_for_a_cpu_is_known_while_they_are_the_same(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load from, to;
+	struct trace_load load;
+
+	(void)state;
+	put_begin();
+	put_process(101, 20, 5, 2000, "");
+	put_process(100, 10, 0, 1000, "101 ");
+	put_thread(101, 104, 70);
+	from = load_at(&config, S);
+	put_thread(101, 104, 90);
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_true(load.queue_ns == UINT64_MAX); /* of its first thread */
+	put("/proc/101/task/101/schedstat", "1000 5000000 7\n");
+	from = load_at(&config, S);
+	put_thread(101, 104, 100);
+	put("/proc/101/task/101/schedstat", "1000 7000000 7\n");
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_int_equal(load.queue_ns, (10 + 2) * 1000000);
+	put_thread(101, 105, 0);
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_true(load.queue_ns == UINT64_MAX);
 }
 
 /* Of two CPUs a quota of one, in a group that others are in. */
@@ -377,6 +419,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(what_is_neither_idle_nor_own_is_others),
+		IN_SCRATCH(
+			what_threads_wait_for_a_cpu_is_known_while_they_are_the_same),
 		IN_SCRATCH(a_quota_that_is_used_up_counts_instead),
 		IN_SCRATCH(what_can_t_be_read_is_unknown),
 		IN_SCRATCH(a_cpu_without_a_line_leaves_all_unknown),

@@ -25,8 +25,8 @@ static void page_add(struct io_page *page, size_t at, uint64_t pid, uint64_t bat
 	slot->counters[IO_samples] = 8 * batches;
 	slot->counters[IO_cpu_ns] = 1000000 * batches;
 	slot->counters[IO_storage_bytes] = 4096;
-	slot->counters[IO_seen_bytes] = 900;
-	slot->counters[IO_proc_bytes] = 1000;
+	slot->counters[IO_seen_bytes] = 900000;
+	slot->counters[IO_proc_bytes] = 1000000;
 }
 
 /* Of so many epochs; it takes handover_s to hand over a batch. */
@@ -77,6 +77,11 @@ static void workers_are_processes(void **state)
 	assert_true(fabs(profile.processes[1].cpu_s - .005) < 1e-9);
 	assert_true(fabs(profile.coverage - .9) < 1e-9);
 	assert_int_equal(profile.mapped_files, 0);
+	profile_free(&profile);
+	for (int i = 0; i < 5; i++)
+		page->slots[i].counters[IO_proc_bytes] = 20000; /* beside data */
+	profile = profile_of(page);
+	assert_true(isnan(profile.coverage));
 	profile_free(&profile);
 	free(page);
 }

@@ -22,6 +22,7 @@ static struct trace_load load_of(unsigned own, unsigned others, unsigned steal)
 		.own_ns = own * MS,
 		.others_ns = others * MS,
 		.steal_ns = steal * MS,
+		.queue_ns = UINT64_MAX,
 	};
 }
 
@@ -43,6 +44,22 @@ static void cpu_time_of_others_disturbs_where_little_is_idle(void **state)
 	assert_true(part(590, 1000, 0) == 0);
 	close_to(part(610, 1000, 0), 1000. / 1610, 1e-9);
 	close_to(part(0, 2000, 0), 1, 1e-9);
+}
+
+static void others_cost_no_more_than_the_run_waited_for_a_cpu(void **state)
+{
+	struct trace_load load = load_of(1000, 1000, 0);
+
+	(void)state;
+	load.queue_ns = 200 * MS;
+	close_to(disturbance_of(&load), .2, 1e-9);
+	load.queue_ns = 3000 * MS; /* of threads that waited for one another, too */
+	close_to(disturbance_of(&load), .5, 1e-9);
+	load.queue_ns = 5 * MS;
+	assert_true(disturbance_of(&load) == 0);
+	load = load_of(1000, 960, 40); /* the host takes a CPU from who has it */
+	load.queue_ns = 0;
+	close_to(disturbance_of(&load), .02, 1e-9);
 }
 
 static void ticks_decide_nothing_in_a_short_window(void **state)
@@ -220,6 +237,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_time_of_others_disturbs_where_little_is_idle),
+		cmocka_unit_test(others_cost_no_more_than_the_run_waited_for_a_cpu),
 		cmocka_unit_test(ticks_decide_nothing_in_a_short_window),
 		cmocka_unit_test(reads_of_others_disturb_a_run_that_reads),
 		cmocka_unit_test(what_is_unknown_disturbs_nothing),

@@ -122,7 +122,7 @@ static void verdicts(void **state)
 		{{{.68, .54, .82}, {.51, .28, .74}, {-.19, -.4, .01}},
 		 "Training waits for data 18% to 46% of its time: preparation limits."},
 		{{{.68, .51, .85}, {.51, .28, .74}, {-.19, -.4, .01}},
-		 "How long training waits for data is not known yet: it may be "
+		 "How long training waits for data is not known yet; it may be "
 		 "anything from 15% to 49% of its time."},
 		{{{.4, .38, .42}, {.4, .2, .6}, {.2, -.1, .3}},
 		 "Training waits for data 60.0% of its time; what limits is not known "
@@ -137,7 +137,7 @@ static void verdicts(void **state)
 		 "Training does not wait for data: what it waits is within the "
 		 "measurement's interval of zero."},
 		{{{.88, .6, 1.16}, {.02, -.3, .34}, {.1, -.3, .5}},
-		 "Whether training waits for data is not known yet: it may be anything "
+		 "Whether training waits for data is not known yet; it may be anything "
 		 "up to 40% of its time."},
 		{{{.064, -.288, .416}, {.921, -4.761, 6.603}, {.015, -6.015, 6.045}},
 		 "Too few windows: how long training waits for data is not known yet."},
@@ -192,8 +192,9 @@ static void verdicts(void **state)
 	stalls_are(&profile, cases[1].stalls);
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.88, .6, 1};
 	profile.busy.kept = true;
-	says(&profile, "The machine was too busy: how long training waits for data is "
-		       "not known.");
+	says(&profile,
+	     "The machine was too busy: whether training waits for data is not "
+	     "known; it may be anything up to 40% of its time.");
 	profile_free(&profile);
 }
 
