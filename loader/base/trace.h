@@ -482,7 +482,7 @@ struct trace_loader {
 	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
 	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
 	/* Why its batches can't be given again, so that there are no cached windows, and
-	 * real ones go on with the stream: "an IterableDataset"; "": they can. */
+	 * real ones go on with the stream: "an IterableDataset"; "": they can, so far. */
 	char no_list[TRACE_NO_LIST];
 	char device[16];       /* that batches are copied to: "cuda:0"; "": none */
 	uint32_t unpinned;     /* 1: the ring could not be registered with it */

@@ -56,7 +56,7 @@ static void split_set(struct profile *profile, enum profile_split by)
 	const struct interval *compute = &profile->stalls[STAGE_COMPUTE];
 	double wait = 1 - compute->value, half = interval_half(*compute);
 	bool replayed = by == SPLIT_REPLAY;
-	double fetch = replayed ? profile->proof.share[STAGE_FETCH] : 0;
+	double fetch = replayed ? fmax(0, profile->proof.share[STAGE_FETCH]) : 0;
 	double off = replayed ? TURN_CLOSE : 0;
 
 	if (replayed && isfinite(profile->proof.fetch_half))

@@ -23,6 +23,9 @@ struct hook {
 	uint64_t
 		counted; /* batches of the ring that are in a window's proof, or before */
 	bool no_list;    /* batches can't be given again */
+	uint32_t
+		odd; /* listed windows most of whose batches were others than when they */
+	uint32_t alike; /* were listed, and those of which most were the same */
 	uint32_t ahead; /* batches that its workers are */
 	bool compares;  /* the window's batches are those of the list */
 	bool watched;   /* it may have threads and processes of its own */

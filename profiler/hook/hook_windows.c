@@ -3,12 +3,16 @@
 #include "profiler/io/dsa_io.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* A list has so much more than the window before took: the next one may go faster. */
 #define SPARE_TENTHS 3
 
 /* Samples of the data that are drawn into and out of memory, by the window's number. */
 #define SEED_STEP UINT64_C(0x9e3779b97f4a7c15)
+
+/* Windows that show that batches of a list do not come again as they were. */
+enum { ODD_ENOUGH = 2 };
 
 /* ---- states ---- */
 
@@ -168,6 +172,8 @@ static int hook_enter(void *loader, struct trace_window *window)
 		return -EIO;
 	hook->compares =
 		!hook->no_list && (source == HOOK_LIST || source == HOOK_LOADED);
+	if (hook->no_list) /* asked before that was known */
+		window->flags &= ~(uint32_t)(TRACE_DRAW | TRACE_WARM);
 	if (hook->compares)
 		hook_set_files(hook, window);
 	hook->counted = atomic_load(&hook->page->batch_count);
@@ -197,6 +203,31 @@ static void hook_work(void *loader, const struct trace_window *window,
 		hook_done(hook, hook->calls.make(window->workers, length_ns));
 }
 
+/* From now on real windows have the stream as it comes: the first byte of the reason tells
+ * that to dsa, which may read it meanwhile. */
+static void hook_drop_list(struct hook *hook)
+{
+	static const char why[] = "a data set that reads other files each time";
+	char *no_list = hook->trace->loader.no_list;
+
+	memcpy(no_list + 1, why + 1, sizeof(why) - 1);
+	atomic_thread_fence(memory_order_release);
+	no_list[0] = why[0];
+	hook->no_list = true;
+}
+
+static void hook_judge_list(struct hook *hook, const struct trace_made *made)
+{
+	if (!hook->compares || made->batches == 0)
+		return;
+	if (2 * made->other > made->batches)
+		hook->odd++;
+	else
+		hook->alike++;
+	if (hook->odd >= ODD_ENOUGH && hook->odd > hook->alike)
+		hook_drop_list(hook);
+}
+
 static void hook_leave(void *loader, struct trace_window *window)
 {
 	struct hook *hook = loader;
@@ -214,6 +245,7 @@ static void hook_leave(void *loader, struct trace_window *window)
 			  window->begin.counters[TRACE_throttle_reads];
 	if (hook->compares)
 		hook_look_at_files(window, &made->end_resident);
+	hook_judge_list(hook, made);
 	if (window->kind == TRACE_REAL && window->steps > 0)
 		hook->step_ns =
 			(window->end.time_ns - window->begin.time_ns) / window->steps;

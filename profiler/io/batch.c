@@ -51,13 +51,13 @@ static struct batch_mapped {
 	uint32_t batches; /* so far */
 } batch_mapped;
 
-/* Written by the thread that begins it, but for digest and flags. */
+/* Written by the thread that begins it, but for digest and both flags. */
 static struct batch_now {
 	uint32_t number;
 	uint64_t key, loader;
 	struct batch_look begin;
 	_Atomic uint64_t digest;
-	_Atomic uint32_t flags;
+	_Atomic uint32_t flags, own_flags; /* own: of the thread that began it */
 } batch_now;
 
 void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)
@@ -70,6 +70,9 @@ void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)
 void batch_flag(uint32_t flag)
 {
 	atomic_fetch_or_explicit(&batch_now.flags, flag, memory_order_relaxed);
+	if (batch_now.begin.thread == &meter_own_ns)
+		atomic_fetch_or_explicit(&batch_now.own_flags, flag,
+					 memory_order_relaxed);
 }
 
 uint64_t batch_key(void)
@@ -167,6 +170,7 @@ void dsa_io_batch_begin(uint64_t key)
 	batch_now.key = key;
 	atomic_store(&batch_now.digest, 0);
 	atomic_store(&batch_now.flags, attach_self.page->listing ? IO_LISTED : 0);
+	atomic_store(&batch_now.own_flags, 0);
 	batch_look(&batch_now.begin, slot);
 	atomic_store(&attach_self.batch, batch_now.number);
 }
@@ -200,8 +204,9 @@ static void batch_record(struct io_batch *batch, const struct io_slot *slot,
 	batch->samples = samples;
 	batch->pid = io_slot_pid(slot);
 	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flags;
-	/* later ones read it, too */
-	batch_mapped.flags |= batch->flags & (IO_MAPPED | IO_CALLS);
+	/* later ones read it, too; what another thread mapped may have been no data */
+	batch_mapped.flags |= (batch->flags & IO_CALLS) |
+			      (atomic_load(&batch_now.own_flags) & IO_MAPPED);
 	if (end->forks != begin->forks || used->children != had->children)
 		batch->flags |= IO_FORKED;
 }

@@ -86,7 +86,8 @@ static void schedule_see(struct schedule *schedule, const struct trace *trace,
 						 (double)trace->loader.dataset_bytes);
 		schedule->drawn = !schedule->filled;
 	}
-	if (raw->block >= TRACE_WINDOWS)
+	if (raw->block >= TRACE_WINDOWS ||
+	    (raw->kind == TRACE_CACHED && !schedule->kinds.cached))
 		return;
 	if (window->certified)
 		schedule->voids[raw->kind] = 0;
@@ -103,6 +104,9 @@ int schedule_look(struct schedule *schedule, const struct trace *trace)
 		schedule_see(schedule, trace, schedule->seen++);
 	if (schedule->seen == before)
 		return 0;
+	if (schedule->planned && schedule->kinds.cached &&
+	    trace->loader.no_list[0] != '\0')
+		schedule_drop_list(schedule, trace);
 	schedule->disturbed = disturbance_judge(schedule->windows, schedule->seen);
 	return shares_measure(schedule->windows, schedule->seen, &schedule->shares);
 }

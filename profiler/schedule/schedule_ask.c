@@ -365,6 +365,7 @@ void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
 
 	schedule->kinds.copied = loader->device[0] != '\0';
 	schedule->kinds.cached = loader->no_list[0] == '\0';
+	schedule->warm = schedule->drawn = false;
 	if (!schedule->kinds.cached)
 		return; /* real windows are the stream as it comes */
 	if (loader->memory && !slowed)
@@ -372,6 +373,18 @@ void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
 	schedule->warm = page && !slowed && cache_share(schedule, trace) >= 1;
 	schedule->drawn = !schedule->warm && (page || loader->cache_capacity > 0) &&
 			  !schedule_wants_fill(schedule, trace);
+}
+
+void schedule_drop_list(struct schedule *schedule, const struct trace *trace)
+{
+	schedule_choose_cache(schedule, trace);
+	for (unsigned i = 0; i < schedule->seen; i++)
+		window_measure(trace, i, &schedule->windows[i]);
+	schedule->blocks = schedule->in_block = schedule->again_count = 0;
+	memset(schedule->voids, 0, sizeof(schedule->voids));
+	schedule->extras.count = schedule->extras.next = 0;
+	if (schedule->config.only < 0 && !schedule_is_single(schedule))
+		curve_windows_plan(&schedule->extras, &trace->loader);
 }
 
 /* First of all, or a cache that never evicts would hold what the warm-up just used. */

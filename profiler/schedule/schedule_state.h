@@ -125,6 +125,10 @@ bool schedule_given_up(const struct schedule *schedule);
 
 /* ---- schedule_ask.c: all fill a request ---- */
 
+/* Its batches turned out to be others when they are given again: blocks begin anew, without
+ * cached windows, and windows of lists are judged once more. */
+void schedule_drop_list(struct schedule *schedule, const struct trace *trace);
+
 /* First of all, if the cache's steady state is to be reached by it. */
 bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 		       struct trace_window *ask);

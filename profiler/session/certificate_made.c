@@ -205,11 +205,20 @@ static bool made_drawn(struct window *window)
 			    expected);
 }
 
+/* Where lists were given up, what was measured of them does not count. */
+static bool made_listed(struct window *window)
+{
+	return window_judge(window, false, "void: batches of %.*s can't be given again",
+			    TRACE_NO_LIST - 1, window->trace->loader.no_list);
+}
+
 /* Batches that can't be given again have no first time. */
 static bool made_stream(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
 
+	if (made->listed_bytes > 0)
+		return made_listed(window);
 	return window_judge(window, made->lost == 0,
 			    "%s%u batches of the stream as it comes, %u not recorded",
 			    made->lost == 0 ? "" : "void: ", made->batches, made->lost);
@@ -267,11 +276,17 @@ static bool made_real(struct window *window)
 	return window->raw->flags & TRACE_DRAW ? made_drawn(window) : made_warm(window);
 }
 
+static bool made_cached(struct window *window)
+{
+	return window->trace->loader.no_list[0] == '\0' ? made_warm(window)
+							: made_listed(window);
+}
+
 bool certificate_made(struct window *window)
 {
 	static bool (*const checks[TRACE_KINDS])(struct window *) = {
-		[TRACE_REAL] = made_real,           [TRACE_CACHED] = made_warm,
-		[TRACE_PREP] = made_warm,           [TRACE_LOADED] = made_loaded,
+		[TRACE_REAL] = made_real,           [TRACE_CACHED] = made_cached,
+		[TRACE_PREP] = made_cached,         [TRACE_LOADED] = made_loaded,
 		[TRACE_SYNTHETIC] = made_synthetic,
 	};
 

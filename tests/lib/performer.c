@@ -122,24 +122,30 @@ void performer_do(struct performer *performer)
 		window->end.read_bytes += 1 << 30;
 }
 
-enum schedule_step performer_run(struct performer *performer)
+enum schedule_step performer_next(struct performer *performer)
 {
 	struct trace *trace = performer->trace;
+	struct trace_window ask;
+	enum schedule_step step = schedule_next(performer->schedule, trace,
+						performer_elapsed(performer), &ask);
 
-	for (;;) {
-		struct trace_window ask;
-		enum schedule_step step = schedule_next(
-			performer->schedule, trace, performer_elapsed(performer), &ask);
-
-		if (step == SCHEDULE_ASK) {
-			assert_true(trace->window_count < TRACE_WINDOWS);
-			trace->windows[trace->window_count++] = ask;
-		} else if (step == SCHEDULE_WAIT) {
-			performer_do(performer);
-		} else {
-			return step;
-		}
+	if (step == SCHEDULE_ASK) {
+		assert_true(trace->window_count < TRACE_WINDOWS);
+		trace->windows[trace->window_count++] = ask;
+	} else if (step == SCHEDULE_WAIT) {
+		performer_do(performer);
 	}
+	return step;
+}
+
+enum schedule_step performer_run(struct performer *performer)
+{
+	enum schedule_step step;
+
+	do
+		step = performer_next(performer);
+	while (step == SCHEDULE_ASK || step == SCHEDULE_WAIT);
+	return step;
 }
 
 unsigned performer_count(const struct trace *trace, enum trace_kind kind)

@@ -45,6 +45,9 @@ void performer_do(struct performer *performer);
 /* Goes on until the schedule says stop; returns its last word. */
 enum schedule_step performer_run(struct performer *performer);
 
+/* Asks for a window, or does one; or says stop. */
+enum schedule_step performer_next(struct performer *performer);
+
 /* True when others disturbed the window. */
 bool performer_is_disturbed(const struct trace *trace, unsigned index);
 

@@ -52,6 +52,9 @@ static void a_replay_tells(void **state)
 	close_to(profile.stalls[STAGE_PREP].value, .1, 1e-9);
 	assert_true(profile.stalls[STAGE_PREP].low < .1 - TURN_CLOSE);
 	assert_non_null(strstr(profile.split_why, "an IterableDataset"));
+	split(&(struct trace_made){.bytes = 10}, -.03);
+	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
+	close_to(profile.stalls[STAGE_PREP].value, .4, 1e-9);
 	split(&(struct trace_made){.bytes = 10}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_true(isnan(profile.stalls[STAGE_FETCH].value));

@@ -53,6 +53,47 @@ static void batches_that_do_not_come_again_are_of_the_stream(void **state)
 	assert_true(proven(synthetic, NULL) && proven(real, NULL));
 }
 
+/* What is read is other than when it was listed, in two windows. */
+static void lists_that_do_not_come_again_are_given_up(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0), *real, *stream;
+	const char *why;
+
+	(void)state;
+	real = asked(TRACE_REAL, 0, TRACE_WARM);
+	fake.more = 1;
+	fake_train(cached);
+	assert_string_equal(driven.trace->loader.no_list, "");
+	fake_train(real);
+	assert_string_equal(driven.trace->loader.no_list,
+			    "a data set that reads other files each time");
+	assert_false(proven(cached, &why));
+	assert_non_null(strstr(why, "can't be given again"));
+	assert_false(proven(real, NULL));
+	cached = asked(TRACE_CACHED, 1, 0);
+	stream = asked(TRACE_REAL, 1, TRACE_DRAW);
+	fake.log[0] = '\0';
+	fake_train(stream);
+	assert_asked(" drain drain stream");
+	assert_int_equal(cached->state, TRACE_REFUSED);
+	assert_int_equal(stream->flags & TRACE_DRAW, 0);
+	assert_true(proven(stream, NULL));
+}
+
+/* As of a program that changed its data once. */
+static void lists_that_mostly_come_again_are_kept(void **state)
+{
+	struct trace_window *cached;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		cached = asked(TRACE_CACHED, 0, 0);
+		fake.more = i % 2;
+		fake_train(cached);
+	}
+	assert_string_equal(driven.trace->loader.no_list, "");
+}
+
 static void windows_are_whole_rounds(void **state)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
@@ -402,6 +443,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(three_kinds_of_two_blocks_have_one_list),
 		TEST(batches_that_do_not_come_again_are_of_the_stream),
+		TEST(lists_that_do_not_come_again_are_given_up),
+		TEST(lists_that_mostly_come_again_are_kept),
 		TEST(windows_are_whole_rounds),
 		TEST(a_warm_up_is_the_program_as_it_began),
 		TEST(drawn_hits_evict_the_rest),

@@ -138,9 +138,17 @@ static void a_descriptor_that_becomes_another_is_looked_at(void **state)
 	close(pipe_ends[1]);
 }
 
+static void *map_beside(void *fd)
+{
+	meter_mapped(*(const int *)fd);
+	return NULL;
+}
+
+/* What another thread maps meanwhile is of that batch alone. */
 static void connections_and_mappings_are_noticed(void **state)
 {
 	int pair[2], over = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+	pthread_t thread;
 
 	(void)state;
 	scratch_file("a", 100);
@@ -157,11 +165,22 @@ static void connections_and_mappings_are_noticed(void **state)
 	assert_int_equal(total(IO_sockets), 1);
 	dsa_io_batch_begin(3);
 	fd = io_part_open("a", O_RDONLY);
+	assert_int_equal(pthread_create(&thread, NULL, map_beside, &fd), 0);
+	pthread_join(thread, NULL);
+	dsa_io_batch_end(1);
+	assert_int_equal(io_part_last()->flags, IO_MAPPED);
+	dsa_io_batch_begin(4);
+	dsa_io_batch_end(1);
+	assert_int_equal(io_part_last()->flags, 0);
+	dsa_io_batch_begin(5);
 	meter_mapped(fd);
 	meter_mapped(-1);
 	dsa_io_batch_end(1);
 	assert_int_equal(io_part_last()->flags, IO_MAPPED);
-	assert_int_equal(total(IO_maps), 1);
+	dsa_io_batch_begin(6);
+	dsa_io_batch_end(1);
+	assert_int_equal(io_part_last()->flags, IO_MAPPED);
+	assert_int_equal(total(IO_maps), 2);
 	close(fd);
 	close(over);
 	close(pair[0]);

@@ -172,6 +172,32 @@ static void batches_that_do_not_come_again_have_no_cached_windows(void **state)
 	performer_free(&performer);
 }
 
+/* Its list is given up while the second block is measured. */
+static void batches_that_turn_out_others_begin_anew_without_cached_windows(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	struct trace *trace = performer.trace;
+	const struct shares *shares = schedule_shares(performer.schedule);
+	unsigned cached, prep;
+
+	(void)state;
+	trace->loader.kind = TRACE_TORCH;
+	while (trace->window_now < 5)
+		performer_next(&performer);
+	for (unsigned i = 0; i < trace->window_now; i++)
+		trace->windows[i].made.listed_bytes = 1;
+	strcpy(trace->loader.no_list, "a data set that reads other files each time");
+	cached = performer_count(trace, TRACE_CACHED);
+	prep = performer_count(trace, TRACE_PREP);
+	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
+	assert_int_equal(performer_count(trace, TRACE_CACHED), cached);
+	assert_int_equal(performer_count(trace, TRACE_PREP), prep);
+	assert_in_range(shares->blocks, 8, 20);
+	assert_true(isnan(shares->rates[STAGE_PREP].value));
+	assert_true(fabs(shares->stalls[STAGE_COMPUTE].value - .5) < .01);
+	performer_free(&performer);
+}
+
 /* Twice what slows the step, and prep; once with fewer workers. */
 static void of_a_loader_of_the_programs_own_there_is_prep(void **state)
 {
@@ -406,6 +432,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
 		cmocka_unit_test(with_a_device_there_are_four_kinds),
 		cmocka_unit_test(batches_that_do_not_come_again_have_no_cached_windows),
+		cmocka_unit_test(
+			batches_that_turn_out_others_begin_anew_without_cached_windows),
 		cmocka_unit_test(of_a_loader_of_the_programs_own_there_is_prep),
 		cmocka_unit_test(loaded_windows_that_are_void_are_asked_for_again),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),

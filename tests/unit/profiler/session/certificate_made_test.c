@@ -112,6 +112,9 @@ static void the_stream_proves_itself_by_its_records(void **state)
 
 	(void)state;
 	strcpy(trace->loader.no_list, "connections");
+	assert_false(proven(TRACE_CACHED, 0, "can't be given again"));
+	assert_false(proven(TRACE_REAL, 0, "can't be given again"));
+	made->listed_bytes = 0;
 	made->unseen = TRACE_SOCKET;
 	made->storage_bytes = made->bytes;
 	assert_true(proven(TRACE_REAL, 0, "20 batches of the stream"));
