@@ -41,6 +41,7 @@ CASES = (
     ("RandomResizedCrop(64, interpolation=BICUBIC), ToTensor()", "!RandomResizedCrop.interpol"),
     ("RandomResizedCrop(64), RandomHorizontalFlip(.3), ToTensor()", "!RandomHorizontalFlip.p=0.3"),
     ("RandomResizedCrop(64), ToTensor()", "!the order RandomResizedCrop, ToTensor"),
+    ("Resize(64), ToTensor()", "!Resize, ToTensor without RandomResizedCrop or CenterCrop"),
     ("Lambda(len)", "!Lambda"),
 )
 # Keywords of the loader or the data set, of the first case.
@@ -51,15 +52,21 @@ OTHERS = (
 )
 
 
+# The same with transforms that libdsa has not, either: the data set is named.
+BOTH = (("subset", "!Subset"), ("own", "!Own.__getitem__"))
+
+
 def check_recognised(scratch):
     """One process looks at all."""
-    words = [[kind, "plain"] for kind, _ in CASES] + [[CASES[0][0], kind] for kind, _ in OTHERS]
+    words = ([[kind, "plain"] for kind, _ in CASES] +
+             [[CASES[0][0], kind] for kind, _ in OTHERS] +
+             [["Lambda(len)", kind] for kind, _ in BOTH])
     done = scratch.run(PYTHON, PROGRAM, "look", "images", json.dumps(words),
                        variables={"PYTHONPATH": os.path.join(BUILD, "python")})
     told = done.stdout.splitlines()
     if not tap.ok(len(told) == len(words), "recipes are looked at", done.stderr):
         return
-    for said, (_, found), (ops, kind) in zip(told, CASES + OTHERS, words):
+    for said, (_, found), (ops, kind) in zip(told, CASES + OTHERS + BOTH, words):
         tap.ok(re.search(re.escape(found) if found[0] != "!" else found, said),
                f"{ops if kind == 'plain' else kind}: {found}", said)
 

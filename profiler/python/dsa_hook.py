@@ -50,6 +50,14 @@ def is_like(one, other):
             type(one).__module__.partition(".")[0] != "torch" and key_of(one) == key_of(other))
 
 
+def name_of_data(dataset):
+    """Its folder, or the name of its class."""
+    root = getattr(dataset, "root", None)
+    if not isinstance(root, (str, os.PathLike)):
+        return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
+    return root if os.fsdecode(root).strip("./") else os.path.abspath(root)
+
+
 # ---- the driver ----
 
 class Hook:
@@ -209,9 +217,7 @@ class Hook:
 
     def about(self, it):
         dataset, batch, in_order = it._dsa_loads
-        root = getattr(dataset, "root", None)
-        if not isinstance(root, (str, os.PathLike)):
-            root = type(dataset).__name__
+        root = name_of_data(dataset)
         workers = it._num_workers
         no_list = None if it._dataset_kind == MAP else b"an IterableDataset"
         return dsa_library.About(

@@ -123,12 +123,17 @@ class Reading:
             if type(op).__name__ not in self.READ:
                 raise Lacks(name_of(op))
             self.letters += self.READ[type(op).__name__](self, op)
+        names = ", ".join(map(name_of, ops))
+        if not re.search("[cz]", self.letters):
+            raise Lacks(f"{names} without RandomResizedCrop or CenterCrop")
         if not re.fullmatch(RECIPES, self.letters):
-            raise Lacks("the order " + ", ".join(map(name_of, ops)))
+            raise Lacks("the order " + names)
 
 
-def check_data(it, dataset):
+def check_data(it, dataset, around):
     """Beside its transforms."""
+    if around:
+        raise Lacks(around)
     own = type(dataset).__getitem__
     if own.__module__ != "torchvision.datasets.folder":
         raise Lacks(f"{type(dataset).__name__}.__getitem__")
@@ -173,6 +178,15 @@ def innermost(dataset):
     return dataset, around
 
 
+def what_lacks(check, *arguments):
+    """What a check finds; None: nothing."""
+    try:
+        check(*arguments)
+    except Lacks as lacks:
+        return str(lacks)
+    return None
+
+
 def recipe_of(it):
     """A struct hook_recipe; None: no transforms are known."""
     dataset, around = innermost(it._dsa_loads[0])
@@ -180,15 +194,13 @@ def recipe_of(it):
     if transform is None:
         return None
     reading, recipe = Reading(), Recipe()
-    try:
-        reading.read(ops_of(transform))
-        if around:
-            raise Lacks(around)
-        check_data(it, dataset)
+    lacks = what_lacks(check_data, it, dataset, around)
+    ops_lack = what_lacks(reading.read, ops_of(transform))
+    if lacks or ops_lack:
+        recipe.lacks = (lacks or ops_lack).encode("ascii", "backslashreplace")
+    else:
         recipe.code = code_of(it, dataset, reading).encode("ascii", "backslashreplace")
         recipe.folder = os.path.abspath(os.fsencode(dataset.root))
-    except Lacks as lacks:
-        recipe.lacks = str(lacks).encode("ascii", "backslashreplace")
     recipe.size, recipe.evaluate = reading.size, "r" in reading.letters
     recipe.bytes = "t" not in reading.letters
     return recipe
