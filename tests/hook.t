@@ -225,6 +225,14 @@ def check_breaks(scratch):
                done.stderr, *windows)
 
 
+def check_ahead(scratch):
+    """What ends the thread that asks ends the program, too."""
+    done = dsa_run(scratch, "out-ahead", "-q --budget 5s", "ahead", "data")
+    tap.ok(done.returncode == 0 and done.stdout.count("an epoch's end") <= 1 and
+           "did not leave" not in done.stdout, "a thread asks for batches: the program ends",
+           done.returncode, done.stdout[-2000:], done.stderr)
+
+
 def is_of_python_3_8(path):
     with open(path, encoding="utf-8") as file:
         try:
@@ -374,7 +382,7 @@ def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
              "validates": check_validates, "untrained": check_untrained,
-             "breaks": check_breaks, "python": check_python, "batches": check_batches,
+             "breaks": check_breaks, "ahead": check_ahead, "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),

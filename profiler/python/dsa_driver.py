@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 import sys
+import threading
 
 import dsa_library
 from dsa_library import Calls
@@ -145,6 +146,15 @@ def refusal(settings, other):
     return None
 
 
+def end_main():
+    """Where another thread asks for batches, as of a loader that reads ahead, what it is raised
+    ends that thread alone: the main one gets the same."""
+    main = threading.main_thread()
+    if threading.current_thread() is not main:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main.ident),
+                                                   ctypes.py_object(SystemExit))
+
+
 class Driver:
     """Of one process. `loading` of open() has drain(), list(), start(), count() and
     make(), as struct hook_calls says."""
@@ -200,4 +210,7 @@ class Driver:
         if error is not None:
             return error
         self.ended = END_DATA
-        return StopIteration() if END_DATA else SystemExit(0)
+        if END_DATA:
+            return StopIteration()
+        end_main()
+        return SystemExit(0)

@@ -187,15 +187,19 @@ def what_lacks(check, *arguments):
     return None
 
 
+def is_of_torchvision(thing):
+    return type(thing).__module__.partition(".")[0] == "torchvision"
+
+
 def recipe_of(it):
-    """A struct hook_recipe; None: no transforms are known."""
+    """A struct hook_recipe; None: no transforms of pictures are known."""
     dataset, around = innermost(it._dsa_loads[0])
-    transform = getattr(dataset, "transform", None)
-    if transform is None:
+    ops = ops_of(getattr(dataset, "transform", None))
+    if not any(map(is_of_torchvision, [dataset, *ops])) or ops == [None]:
         return None
     reading, recipe = Reading(), Recipe()
     lacks = what_lacks(check_data, it, dataset, around)
-    ops_lack = what_lacks(reading.read, ops_of(transform))
+    ops_lack = what_lacks(reading.read, ops)
     if lacks or ops_lack:
         recipe.lacks = (lacks or ops_lack).encode("ascii", "backslashreplace")
     else:

@@ -10,6 +10,7 @@ import glob
 import itertools
 import json
 import os
+import queue
 import random
 import signal
 import sys
@@ -264,6 +265,25 @@ def without_backward(folder):
             time.sleep(.005)
             if number == 20:
                 break
+
+
+def ahead(folder):
+    """A thread asks for batches, and the loop takes them from a queue; in its next epoch, too."""
+    loader, training = loader_of(Files(folder, 1)), Training(800)
+    for _ in range(10**6):
+        taken = queue.Queue(2)
+
+        def fill(taken=taken):
+            for batch in loader:
+                taken.put(batch)
+        thread = threading.Thread(target=fill, daemon=True)
+        thread.start()
+        while thread.is_alive() or not taken.empty():
+            try:
+                training.step(taken.get(timeout=.01))
+            except queue.Empty:
+                pass
+        print("an epoch's end", flush=True)
 
 
 def odd(folder, kind=None):
