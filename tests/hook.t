@@ -214,6 +214,18 @@ def check_untrained(scratch):
                f"{part}: why there is no result", done.stdout, done.stderr)
 
 
+def check_alone(scratch):
+    """A program that was told to go on without dsa is ended by nothing of dsa's."""
+    for options in "--budget 1s --grace 1s", "--observe":
+        done = dsa_run(scratch, "out-alone", "-q " + options, "two", "data", "seconds=4")
+        run = result_of(scratch, "out-alone")["run"]
+        tap.ok(done.returncode == 3 and "the end" in done.stdout and
+               run["target_status"] == 0 and run["status"] == "target ended" and
+               "went on without dsa: torch" in run.get("status_why", ""),
+               f"{options}: left alone, it comes to its end, and the result says why", run,
+               done.stdout, done.stderr)
+
+
 def check_breaks(scratch):
     for anew in "anew=0", "anew=1":
         done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
@@ -382,7 +394,8 @@ def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
              "validates": check_validates, "untrained": check_untrained,
-             "breaks": check_breaks, "ahead": check_ahead, "python": check_python, "batches": check_batches,
+             "alone": check_alone, "breaks": check_breaks, "ahead": check_ahead,
+             "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),

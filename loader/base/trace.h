@@ -597,6 +597,15 @@ static inline uint64_t trace_end(const struct trace *trace)
 	return trace->until_once && there < wanted ? there : wanted;
 }
 
+/* True of a program that goes on without dsa: no loader of it is measured, or no more. One of
+ * libdsa's may come after another was refused. */
+static inline bool trace_is_alone(const struct trace *trace)
+{
+	bool libdsa = trace->loader_ready && trace->loader.kind == TRACE_LIBDSA;
+
+	return atomic_load(&trace->unmeasured) != 0 && !libdsa;
+}
+
 /* The slot of the process that drives; NULL: none does yet. */
 static inline const struct trace_process *trace_driver(const struct trace *trace)
 {

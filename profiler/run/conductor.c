@@ -75,7 +75,8 @@ static void conductor_report(const struct conductor *conductor)
 		.leaving = conductor->stopping,
 	};
 
-	if (conductor->config->progress != NULL && now.elapsed_s > 0)
+	if (conductor->config->progress != NULL && now.elapsed_s > 0 &&
+	    !conductor_is_alone(conductor))
 		conductor->config->progress(conductor->config->context, &now);
 }
 
@@ -131,7 +132,7 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 			conductor_note_end(conductor, i);
 		}
 		conductor_watch_load(conductor);
-		if (!conductor->stopping) {
+		if (!conductor->stopping && !conductor_is_alone(conductor)) {
 			conductor_keep_in_step(conductor);
 			conductor_check(conductor);
 			conductor_extend(conductor);

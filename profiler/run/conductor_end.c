@@ -198,6 +198,11 @@ static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR
 	return text;
 }
 
+bool conductor_is_alone(const struct conductor *conductor)
+{
+	return conductor->count == 1 && trace_is_alone(conductor->jobs[0].trace);
+}
+
 void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
@@ -205,7 +210,7 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 	if (job->alone_ns > 0 || atomic_load(&job->trace->unmeasured) == 0)
 		return;
 	job->alone_ns = clock_now();
-	if (conductor->config->schedule.in_step)
+	if (conductor->config->schedule.in_step && !conductor->config->observe)
 		return; /* a loader of libdsa's may come: check_silence() */
 	if (conductor->config->unmeasured != NULL)
 		conductor->config->unmeasured(conductor->config->context,
@@ -267,9 +272,10 @@ static uint64_t conductor_end_counted(const struct trace *trace,
  * are of no use to anybody. A loader of libdsa's, which is, would come soon. */
 static void check_alone(struct conductor *conductor, unsigned number)
 {
+	const struct conductor_config *config = conductor->config;
 	const struct job *job = &conductor->jobs[number];
 
-	if (conductor->config->schedule.in_step &&
+	if (config->schedule.in_step && !config->observe &&
 	    (job->trace->unmeasured == TRACE_NEVER ||
 	     clock_since(job->alone_ns) > ALONE_S))
 		conductor_leave(conductor, number, CONDUCTOR_SILENT,

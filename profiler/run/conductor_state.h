@@ -78,6 +78,10 @@ void conductor_escalate(struct conductor *conductor, unsigned number);
  * programs do from then on is their way out. */
 void conductor_note_data_end(struct conductor *conductor);
 
+/* True of one program that goes on without dsa: nothing but its own end, or a signal, ends
+ * it. Several are ended by conductor_check(). */
+bool conductor_is_alone(const struct conductor *conductor);
+
 /* Tells, once, of a program that goes on without dsa, or ends it. */
 void conductor_note_unmeasured(struct conductor *conductor, unsigned number);
 

@@ -137,7 +137,8 @@ static int launch_all(struct measurement *m, struct error *err)
 		    !stage_applies((enum stage)i, &m->traces[0]->loader))
 			continue;
 		result = launch_one(m, (int)stage_table[i].kind, err);
-		if (m->end.why == CONDUCTOR_INTERRUPTED)
+		if (m->end.why == CONDUCTOR_INTERRUPTED ||
+		    trace_is_alone(m->jobs[0].trace))
 			break;
 	}
 	return result;

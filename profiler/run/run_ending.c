@@ -154,13 +154,6 @@ static int run_ending_left(const struct run_ending *ending, struct profile *prof
 			    ending->left);
 }
 
-/* True where a loader that drove drives no more. */
-static bool run_ending_is_alone(const struct trace *trace)
-{
-	return trace->loader.kind != TRACE_LIBDSA &&
-	       atomic_load(&trace->unmeasured) != 0;
-}
-
 static int run_ending_alone(const struct run_ending *ending, struct profile *profile)
 {
 	return profile_text(&profile->status_why, "it went on without dsa: %.*s",
@@ -171,8 +164,9 @@ static int run_ending_why(const struct run_ending *ending, struct profile *profi
 {
 	enum conductor_why why = ending->end->why;
 
-	if ((why == CONDUCTOR_BUDGET || why == CONDUCTOR_ENDED) &&
-	    run_ending_is_alone(ending->trace))
+	if ((why == CONDUCTOR_BUDGET || why == CONDUCTOR_ENDED ||
+	     why == CONDUCTOR_INTERRUPTED) &&
+	    trace_is_alone(ending->trace))
 		return run_ending_alone(ending, profile);
 	if (*ending->end->text == '\0' && !analyse_complete(profile)) {
 		if (*ending->left != '\0')
@@ -212,7 +206,8 @@ int run_ending_set(const struct run_ending *ending, struct profile *profile)
 		[CONDUCTOR_HUNG] = STATUS_TARGET_HUNG,
 	};
 	const struct conductor_end *end = ending->end;
-	bool seen_all = ending->observed && end->why == CONDUCTOR_ENDED;
+	bool seen_all = ending->observed && end->why == CONDUCTOR_ENDED &&
+			!trace_is_alone(ending->trace);
 	int result = 0;
 
 	profile->status.id = (int)(seen_all ? STATUS_COMPLETE : statuses[end->why]);

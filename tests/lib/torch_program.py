@@ -207,10 +207,11 @@ def validates(folder, workers=0, leaves=10**6, every=10**6):
     print("the end", flush=True)
 
 
-def two(folder):
-    """Loaders that are read in turn."""
-    training = Training(10**5)
-    for _ in range(2):
+def two(folder, seconds=0):
+    """Loaders that are read in turn, for so long or two epochs."""
+    training, epochs, end = Training(10**5), 0, time.monotonic() + seconds
+    while epochs < 2 or time.monotonic() < end:
+        epochs += 1
         for one, _ in zip(loader_of(Files(folder, 0)), loader_of(Files(folder, 0))):
             training.step(one)
     print("the end", flush=True)

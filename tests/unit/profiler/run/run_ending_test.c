@@ -15,6 +15,7 @@ static const char *left;  /* why the job left before the others */
 static pid_t left_behind; /* a process that does not end */
 static const char *alone; /* why it went on without dsa; "": it did not */
 static uint64_t epoch;    /* steps of one, of a loader of the program's own; 0: none */
+static bool observed;
 
 static int nothing_left(void **state)
 {
@@ -22,6 +23,7 @@ static int nothing_left(void **state)
 	left = alone = "";
 	left_behind = 0;
 	epoch = 0;
+	observed = false;
 	return 0;
 }
 
@@ -32,7 +34,12 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	struct conductor_end end = {.why = why, .signal = SIGINT, .left = left_behind};
 	struct trace *trace = session_new();
 	struct run_ending ending = {
-		.end = &end, .trace = trace, .left = left, .budget_s = 8};
+		.end = &end,
+		.trace = trace,
+		.left = left,
+		.budget_s = 8,
+		.observed = observed,
+	};
 
 	assert_non_null(trace);
 	snprintf(end.text, sizeof(end.text), "%s", text);
@@ -117,10 +124,34 @@ static void what_left_a_program_alone_is_told_whatever_ended_it_later(void **sta
 	ends(CONDUCTOR_DIED, "the program ended with status 1", 3, .1, &profile);
 	assert_string_equal(profile.status_why, "the program ended with status 1");
 	profile_free(&profile);
+	ends(CONDUCTOR_INTERRUPTED, "SIGINT", 3, .1, &profile);
+	assert_int_equal(profile.status.id, STATUS_INTERRUPTED);
+	assert_string_equal(profile.status_why,
+			    "it went on without dsa: loading failed: ValueError: 37");
+	profile_free(&profile);
 	/* Torch's loader was refused, and libdsa's came. */
 	epoch = 0;
 	ends(CONDUCTOR_BUDGET, "", 1, 1.2, &profile);
 	assert_string_equal(profile.status_why, "8 s is too short: raise --budget");
+	profile_free(&profile);
+}
+
+static void what_was_observed_is_complete_unless_it_was_left_alone(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	observed = true;
+	epoch = 60;
+	ends(CONDUCTOR_ENDED, "the program finished", 3, .1, &profile);
+	assert_int_equal(profile.status.id, STATUS_COMPLETE);
+	assert_null(profile.status_why);
+	profile_free(&profile);
+	alone = "two loaders in turn";
+	ends(CONDUCTOR_ENDED, "the program finished", 3, .1, &profile);
+	assert_int_equal(profile.status.id, STATUS_TARGET_ENDED);
+	assert_string_equal(profile.status_why,
+			    "it went on without dsa: two loaders in turn");
 	profile_free(&profile);
 }
 
@@ -183,6 +214,7 @@ int main(int argc, char **argv)
 		TEST(a_budget_that_is_too_short_is_told_with_one_that_is_not),
 		TEST(a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
 		TEST(what_left_a_program_alone_is_told_whatever_ended_it_later),
+		TEST(what_was_observed_is_complete_unless_it_was_left_alone),
 		TEST(an_interruption_is_the_users),
 		TEST(a_crash_is_told_as_it_was),
 		TEST(no_budget_is_too_short_for_a_job_that_left),
