@@ -3,7 +3,7 @@
  * batch: the page that it shares with dsa.
  *
  * libdsa-io.so is preloaded into the program. DSA_IO names a file that dsa made; a process
- * maps it when it makes a batch or opens a file to write. All counting is by atomics in
+ * maps it when it makes a batch, opens a file to write, or runs the hook. All counting is by atomics in
  * this page, so that a worker that is killed, or leaves by _exit, loses nothing. All times
  * are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory, which takes what is
  * touched of it: a page of any other faults anew each time that it was written back. Memory
@@ -41,7 +41,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 10
+#define IO_VERSION 11
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -204,6 +204,8 @@ struct io_page {
 	/* The hook: the rank of a job that is observed, + 1, and how many the job has; 0: none
 	 * has begun. */
 	_Atomic uint32_t rank, world;
+
+	_Atomic uint32_t hooked; /* 1: the hook runs in a process of the program */
 
 	/* The hook: batches of which data set may be looked at; 0: none. */
 	_Atomic uint32_t looks_at;

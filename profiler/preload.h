@@ -70,6 +70,9 @@ void preload_forget(const char *folder);
  * preload_close(). */
 const struct io_page *preload_page(const struct preload *preload);
 
+/* True once a Python of the program looked for the hook, and found it. */
+bool preload_was_hooked(const struct preload *preload);
+
 /* What the page has for a result: files written and kept, and how much was seen of what was
  * read. 0 or -errno. */
 int preload_result(const struct preload *preload, struct profile *profile);

@@ -271,7 +271,7 @@ def targets(scratch):
          "crashed .SIGSEGV. before it asked for a batch")
     said("a program that asks for no batch",
          run("sleep", "1000", words=("--timeout", "0.3s")), COULD_NOT,
-         "no batch in .*use dsa.Loader or dsa.watch\\(\\) in Python")
+         "no batch in .*nor the hook.*use dsa.Loader or dsa.watch\\(\\) in Python")
     said("its leader leaves at once", run("sh", "-c", f"{train} & exit 0"), COULD_NOT,
          "before it asked for a batch")
     result = run("sh", "-c", f"sleep 1000 & {train} & wait $!")

@@ -208,7 +208,8 @@ def check_validates(scratch):
 def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
     for part, why in (("two", "another loader gives a batch in each step"),
-                      ("infers", "no backward() ran between two of them")):
+                      ("infers", "before a loop was measured: torch's DataLoader made batches, "
+                       "but no backward() ran between two of them")):
         done = dsa_run(scratch, f"out-{part}", "--observe", part, "data")
         tap.ok(done.returncode == 3 and why in done.stderr and "the end" in done.stdout,
                f"{part}: why there is no result", done.stdout, done.stderr)

@@ -226,6 +226,32 @@ def check_observed(scratch):
            result["stalls"], result.get("split"), result["windows"], *said(done))
 
 
+SLEEPS = "import {}, time; time.sleep(3); print('the end')"
+
+
+def check_silent(scratch):
+    """What is observed is not ended because it asks for no batch: why is said once."""
+    for words, once in ((["-c", SLEEPS.format("ctypes")], "the hook runs in it"),
+                        (["-c", SLEEPS.format("os")], "nor the hook"),
+                        (["-E", "-c", SLEEPS.format("os")], "only libdsa's loader can be")):
+        done = dsa(scratch, "run", "--observe", "--timeout", "200ms", "-o", "silent", "--",
+                   PYTHON, *words)
+        lines = done.stderr.splitlines()
+        tap.ok(done.returncode == 3 and done.stdout == "the end\n" and len(lines) == 2 and
+               once in lines[0] and ("; dsa waits for its end" in lines[0]) == (words[0] == "-c")
+               and "nothing was measured: the program ended with status 0" in lines[1],
+               f"observed: {once}: it comes to its end", *said(done))
+    done = dsa(scratch, "run", "--observe", "--timeout", "10ms", "-o", "late", "--",
+               *program("train", "data", "rate=4000", "epochs=1"))
+    tap.ok(done.returncode == 0 and done.stderr.count("dsa waits for its end") == 1 and
+           result_of(scratch, "late")["run"]["status"] == "complete",
+           "observed: a batch that comes late is measured all the same", *said(done))
+    done = dsa(scratch, "run", "--loader=torch", "-o", "never", "--", PYTHON, "-E", "-c",
+               SLEEPS.format("os"))
+    tap.ok(done.returncode == 3 and done.stdout == "" and "leave out -E" in done.stderr,
+           "a loader of torch's that can't be seen: refused before anything runs", *said(done))
+
+
 def check_delayed(scratch):
     """Samples of an IterableDataset, too, though it ends within the first window: when its
     workers rest, what they have left is to tell that."""

@@ -34,6 +34,7 @@ struct run {
 	unsigned ends_data;   /* 1: the loop of such a program ends, not the program */
 	unsigned overwrites;  /* 1: files are not kept that the program overwrites */
 	bool warned, leaving; /* the user was told */
+	struct preload_hidden hidden; /* the user was told; "": nothing */
 	char told[TRACE_WHY]; /* why the program goes on without dsa; "": nothing */
 	uint64_t next_line;   /* clock_now(): of the progress; 0: none yet */
 };
@@ -204,6 +205,20 @@ static void run_unmeasured(void *context, const char *why)
 	cmd_fail(&err);
 }
 
+/* Nobody observes a program to have it ended. */
+static void run_silent(void *context, const char *what)
+{
+	const struct run *run = context;
+	const char *hidden = run->hidden.why;
+	struct error err = {0};
+
+	if (run->end.trials.quiet || (*hidden != '\0' && strstr(what, hidden) != NULL))
+		return; /* it was said when the program started */
+	error_set(&err, ETIMEDOUT,
+		  "the program %s; dsa waits for its end (Ctrl-C ends it)", what);
+	cmd_fail(&err);
+}
+
 /* Says why, unless it has been said when the program went on. `target_status`: of a
  * program that failed by itself; 0 or less: it did not. */
 static int run_fail(const struct run *run, int target_status, const struct error *err)
@@ -277,8 +292,10 @@ static void run_prepare(struct run *run)
 	config->unmeasured = run_unmeasured;
 	config->bounded = run_bounded;
 	run->end.trials.most_gets = config->most_gets;
-	if (run->end.observed)
-		config->most_gets = 0; /* the training is as it is */
+	if (run->end.observed) { /* the training is as it is */
+		config->most_gets = 0;
+		config->silent = run_silent;
+	}
 	config->startup.injection = &run->injection;
 	config->startup.ends_data = run->ends_data != 0;
 	config->startup.overwrites = run->overwrites != 0;
@@ -310,8 +327,27 @@ static void run_told_taken(const struct run *run)
 			 run->injection.taken);
 }
 
+/* Where the program's own loader can't be seen: refuses to start it, or says so where one of
+ * libdsa's may come, or the training counts alone. */
+static int run_can_be_seen(struct run *run, struct error *err)
+{
+	const struct startup *startup = &run->measure.startup;
+	char *const *command = run->job_count > 0 ? run->jobs[0] : startup->command;
+
+	if ((startup->choice != PRELOAD_AUTO && startup->choice != PRELOAD_TORCH) ||
+	    !preload_is_hidden(command, &run->hidden))
+		return 0;
+	if (startup->choice == PRELOAD_TORCH && !run->end.observed)
+		return error_set(err, ENOTSUP, "%s; %s", run->hidden.why,
+				 run->hidden.fix);
+	if (!run->end.trials.quiet)
+		fprintf(stderr, "dsa: only libdsa's loader can be measured: %s; %s\n",
+			run->hidden.why, run->hidden.fix);
+	return 0;
+}
+
 /* What can be known before the program starts. */
-static int run_can_start(const struct run *run, struct error *err)
+static int run_can_start(struct run *run, struct error *err)
 {
 	const char *socket = getenv("DSA_SHARE");
 
@@ -321,6 +357,8 @@ static int run_can_start(const struct run *run, struct error *err)
 				 "from a loader outside of the run can't be measured: "
 				 "unset it; --jobs N --share measures jobs with one "
 				 "loader for all");
+	if (run_can_be_seen(run, err) < 0)
+		return -err->code;
 	return settings_check_cores(&run->settings, err);
 }
 

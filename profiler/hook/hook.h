@@ -143,6 +143,9 @@ HOOK_EXPORT int dsa_hook_observes(void);
 /* So long did its workers take to end with an epoch; not called where they persist. */
 HOOK_EXPORT void dsa_hook_epoch_end(uint64_t ns);
 
+/* The hook runs in a process of the program, whatever that loads later. */
+HOOK_EXPORT void dsa_hook_ran(void);
+
 /* True for one rank of a job, the first that calls it, in each of its processes: that rank
  * is observed. Before open() and before its workers begin. */
 HOOK_EXPORT int dsa_hook_rank(uint32_t rank, uint32_t world);

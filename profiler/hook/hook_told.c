@@ -46,6 +46,14 @@ int dsa_hook_picture(const char *path, uint32_t size, const void *pixels)
 	return 0;
 }
 
+void dsa_hook_ran(void)
+{
+	struct io_page *page = dsa_io_page();
+
+	if (page != NULL)
+		atomic_store(&page->hooked, 1);
+}
+
 int dsa_hook_rank(uint32_t rank, uint32_t world)
 {
 	struct io_page *page = dsa_io_page();

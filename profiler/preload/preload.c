@@ -188,6 +188,13 @@ const struct io_page *preload_page(const struct preload *preload)
 		       : preload->page;
 }
 
+bool preload_was_hooked(const struct preload *preload)
+{
+	const struct io_page *spare = preload->spare;
+
+	return preload->page->hooked != 0 || (spare != NULL && spare->hooked != 0);
+}
+
 static void preload_fill_page(struct io_page *page, const struct preload_wishes *wishes)
 {
 	emulated_storage_read(wishes->asked, page);

@@ -22,6 +22,13 @@ def _refuse(error):
         print("dsa:", why, file=sys.stderr)
 
 
+def _tell(library):
+    try:
+        library(None).dsa_hook_ran()
+    except Exception:  # the library is not preloaded any more
+        pass
+
+
 def _install(module):
     try:
         import dsa_hook
@@ -65,9 +72,16 @@ def _arm(module):
 
 
 class _Finder:
-    """Has the hook told when the module has been imported."""
+    """Has the hook told when the module has been imported, and dsa that there is one, once
+    the program has imported what that takes."""
+
+    told = False
 
     def find_spec(self, name, path=None, target=None):
+        library = getattr(sys.modules.get("ctypes"), "CDLL", None)
+        if library is not None and not self.told:
+            self.told = True
+            _tell(library)
         if name != TARGET:
             return None
         import importlib.util

@@ -58,6 +58,9 @@ struct conductor_config {
 			 const struct conductor_progress *now); /* or NULL */
 	/* A program told why it goes on without dsa; NULL: it is ended then. */
 	void (*unmeasured)(void *context, const char *why);
+	/* What a program does that asked for no batch in timeout_s, and that its end is waited
+	 * for: told once; NULL: it is ended then. */
+	void (*silent)(void *context, const char *what);
 	void *context;
 };
 
@@ -84,7 +87,7 @@ struct conductor_end {
 	pid_t left;     /* a process of theirs that does not end; 0: none */
 };
 
-enum { CONDUCTOR_LEFT = 224 };
+enum { CONDUCTOR_LEFT = 240 };
 
 /* One program of the launch, and how it ended. */
 struct conductor_job {

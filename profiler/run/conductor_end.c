@@ -15,6 +15,10 @@
 #define KILLS     6   /* then a program is given up: it waits for a device */
 #define ASLEEP_NS 1000000000ULL /* between two checks that are milliseconds apart */
 
+#define HOW                                                                            \
+	"use dsa.Loader or dsa.watch() in Python (dsa_python(3)), libdsa in C "        \
+	"(dsa_loader(3))"
+
 bool conductor_has(const struct conductor *conductor, unsigned job)
 {
 	return conductor->barrier.jobs[job].in;
@@ -166,35 +170,53 @@ static bool is_crash(int number)
 	       number == SIGTRAP;
 }
 
-/* What a program that has no loader of ours wants; "" where it has one. */
-static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR_LEFT])
+/* True where the program's own loader made batches, measured or not. */
+static bool conductor_end_made(const struct job *job)
+{
+	const struct preload *preload = job->given->target.preload;
+
+	return preload != NULL && preload_page(preload)->batch_count > 0;
+}
+
+/* Of a program whose loader the hook is to see. */
+static void conductor_end_hint_of_hook(const struct job *job, char text[CONDUCTOR_LEFT])
 {
 	const struct target_config *target = &job->given->target;
-	const char *how = "use dsa.Loader or dsa.watch() in Python (dsa_python(3)), or "
-			  "libdsa in C (dsa_loader(3))";
 	struct preload_hidden hidden;
 
-	text[0] = '\0';
-	if (job->trace->processes[0].pid != 0)
-		return text;
-	if (target->preload == NULL && target->blind != NULL && *target->blind != '\0')
-		snprintf(text, CONDUCTOR_LEFT,
-			 ": no loader of its own could be seen: %s", target->blind);
-	else if (target->preload == NULL)
-		snprintf(text, CONDUCTOR_LEFT,
-			 ": it does not load its data with dsa: %s", how);
-	else if (target->command != NULL && preload_is_hidden(target->command, &hidden))
+	if (target->command != NULL && preload_is_hidden(target->command, &hidden))
 		snprintf(text, CONDUCTOR_LEFT, ": %s; %s", hidden.why, hidden.fix);
-	else if (preload_page(target->preload)->batch_count > 0)
+	else if (conductor_end_made(job))
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": torch's DataLoader made batches, but no backward() ran "
 			 "between two of them: such a loop is measured when it lasts "
 			 "longer than 20 s");
+	else if (preload_was_hooked(target->preload))
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": the hook runs in it, and saw no batch of torch's "
+			 "DataLoader; for another loader " HOW);
 	else
 		snprintf(text, CONDUCTOR_LEFT,
-			 ": no loader of torch's or dsa's was seen (does what starts "
-			 "it set PYTHONPATH anew?): %s",
-			 how);
+			 ": no loader of torch's or dsa's was seen, nor the hook "
+			 "(python -E, PYTHONPATH set anew?): " HOW);
+}
+
+/* ": " and what a program lacks that has no loader of ours; "" where it has one. */
+static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR_LEFT])
+{
+	const struct target_config *target = &job->given->target;
+
+	text[0] = '\0';
+	if (job->trace->processes[0].pid != 0)
+		return text;
+	if (target->preload != NULL)
+		conductor_end_hint_of_hook(job, text);
+	else if (target->blind != NULL && *target->blind != '\0')
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": no loader of its own could be seen: %s", target->blind);
+	else
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": it does not load its data with dsa: " HOW);
 	return text;
 }
 
@@ -227,7 +249,9 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 	const struct job *job = &conductor->jobs[number];
 	const struct trace *trace = job->trace;
 	bool asked = trace->first_request_ns != 0;
-	const char *before = asked ? "" : " before it asked for a batch";
+	const char *before = asked                     ? ""
+			     : conductor_end_made(job) ? " before a loop was measured"
+						       : " before it asked for a batch";
 	/* NULL: of an exit status that is no signal's */
 	const char *killer =
 		target->status > 128 ? sigabbrev_np(target->status - 128) : NULL;
@@ -283,22 +307,37 @@ static void check_alone(struct conductor *conductor, unsigned number)
 				job->trace->unmeasured_why);
 }
 
-/* Ends a job that asked for no batch in time. */
-static void check_silence(struct conductor *conductor, unsigned number)
+/* Ends a job that asked for no batch in time, or says once that it is waited for. */
+static void conductor_end_silent(struct conductor *conductor, unsigned number)
 {
 	const struct conductor_config *config = conductor->config;
+	struct job *job = &conductor->jobs[number];
+	const char *verb = conductor_end_made(job) ? "trained with" : "asked for";
+	char hint[CONDUCTOR_LEFT], text[2 * CONDUCTOR_LEFT];
+
+	if (config->silent == NULL) {
+		conductor_leave(conductor, number, CONDUCTOR_SILENT,
+				"%s no batch in %.0f s (--timeout waits longer)%s",
+				verb, config->timeout_s, conductor_end_hint(job, hint));
+		return;
+	}
+	job->silent = true;
+	snprintf(text, sizeof(text), "%s no batch in %.0f s%s", verb, config->timeout_s,
+		 conductor_end_hint(job, hint));
+	config->silent(config->context, text);
+}
+
+static void check_silence(struct conductor *conductor, unsigned number)
+{
 	const struct job *job = &conductor->jobs[number];
-	char hint[CONDUCTOR_LEFT];
 
 	if (job->trace->first_request_ns != 0)
 		return;
 	if (job->alone_ns > 0)
 		check_alone(conductor, number);
-	else if (clock_since(conductor->started) > config->timeout_s)
-		conductor_leave(conductor, number, CONDUCTOR_SILENT,
-				"asked for no batch in %.0f s (--timeout waits "
-				"longer)%s",
-				config->timeout_s, conductor_end_hint(job, hint));
+	else if (!job->silent &&
+		 clock_since(conductor->started) > conductor->config->timeout_s)
+		conductor_end_silent(conductor, number);
 }
 
 /* Ends a program, of which there is one, with a loader that was not asked for. */

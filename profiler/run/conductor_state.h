@@ -21,6 +21,7 @@ struct job {
 	unsigned kills;           /* sent */
 	uint64_t progress;        /* barrier_life() when it changed last */
 	uint64_t moved;           /* when that was; 0: not seen yet */
+	bool silent;              /* it was told that it asks for no batch */
 	uint64_t
 		alone_ns; /* when it was told that the program goes on without dsa; 0: it
 			    * was not */
@@ -88,8 +89,8 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number);
 /* Lets a job leave whose program ended before its data did. */
 void conductor_note_end(struct conductor *conductor, unsigned number);
 
-/* Stops at the end of the budget or of the steps; lets jobs leave that ask for no
- * batch, or hang. */
+/* Stops at the end of the budget or of the steps; lets jobs leave that hang, or ask for no
+ * batch, unless these are waited for. */
 void conductor_check(struct conductor *conductor);
 
 /* ---- conductor_windows.c ---- */

@@ -64,6 +64,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.started = config->started,
 		.progress = config->progress,
 		.unmeasured = config->unmeasured,
+		.silent = config->silent,
 		.context = config->context,
 	};
 }

@@ -122,7 +122,12 @@ static int launch_one(struct measurement *m, int only, struct error *err)
 	int result = measure_launch(m, only, err);
 
 	if (result == 0 && m->end.why == CONDUCTOR_SILENT)
-		result = error_set(err, ETIMEDOUT, "%s", m->end.text);
+		result =
+			error_set(err, ETIMEDOUT, "%s%s",
+				  m->launch.observe && !trace_is_alone(m->jobs[0].trace)
+					  ? "nothing was measured: "
+					  : "",
+				  m->end.text);
 	return result;
 }
 

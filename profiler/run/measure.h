@@ -58,6 +58,8 @@ struct measure_config {
 	void (*progress)(void *context, const struct conductor_progress *now);
 	/* A program goes on without dsa; NULL, or of several at once: it is ended. */
 	void (*unmeasured)(void *context, const char *why);
+	/* A program asked for no batch in timeout_s, and is waited for; NULL: it is ended. */
+	void (*silent)(void *context, const char *what);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	run_folder_keep *keep;
 	void *context;

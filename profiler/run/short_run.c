@@ -118,6 +118,7 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 	attempt.config.steps = 0;
 	attempt.config.progress = NULL;
 	attempt.config.unmeasured = NULL;
+	attempt.config.silent = NULL;
 	launch.config = &attempt.config;
 	launch.machine = &attempt.machine;
 	launch.budget_s = INFINITY;
