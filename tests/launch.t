@@ -246,6 +246,11 @@ def check_silent(scratch):
     tap.ok(done.returncode == 0 and done.stderr.count("dsa waits for its end") == 1 and
            result_of(scratch, "late")["run"]["status"] == "complete",
            "observed: a batch that comes late is measured all the same", *said(done))
+    done = dsa(scratch, "run", "--timeout", "1s", "-o", "ended", "--", PYTHON, "-c",
+               SLEEPS.format("ctypes"))
+    tap.ok(done.returncode == 3 and done.stdout == "" and done.stderr.count("\n") == 1 and
+           "the hook runs in it" in done.stderr,
+           "else it is ended: why, and nothing of data that is repeated", *said(done))
     done = dsa(scratch, "run", "--loader=torch", "-o", "never", "--", PYTHON, "-E", "-c",
                SLEEPS.format("os"))
     tap.ok(done.returncode == 3 and done.stdout == "" and "leave out -E" in done.stderr,

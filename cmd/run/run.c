@@ -159,12 +159,12 @@ static const struct argument arguments[] = {
 #define LINE_NS   5000000000u /* between two lines of progress */
 #define TOO_ROUGH .5          /* half of an interval: it says nothing */
 
-/* Windows are bad for a program that keeps what it trains: says so once it runs. */
-static void run_started(void *context)
+/* Windows are bad for a program that keeps what it trains. */
+static void run_repeats(void *context)
 {
 	struct run *run = context;
 
-	if (run->warned || run->end.trials.quiet || run->end.observed)
+	if (run->warned || run->end.trials.quiet)
 		return;
 	run->warned = true;
 	fputs("dsa: measuring: data is repeated and ends early. Discard this model,\n"
@@ -288,7 +288,7 @@ static void run_prepare(struct run *run)
 		config->startup.command = run->jobs[0];
 	}
 	config->context = run;
-	config->started = run_started;
+	config->repeats = run_repeats;
 	config->unmeasured = run_unmeasured;
 	config->bounded = run_bounded;
 	run->end.trials.most_gets = config->most_gets;

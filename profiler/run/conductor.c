@@ -120,12 +120,27 @@ static bool any_runs(const struct conductor *conductor)
 	return false;
 }
 
+/* Programs whose loader never drives see nothing of windows. */
+static void conductor_note_window(struct conductor *conductor)
+{
+	const struct conductor_config *config = conductor->config;
+
+	if (conductor->repeats || config->observe || config->repeats == NULL)
+		return;
+	for (unsigned i = 0; i < conductor->count; i++)
+		conductor->repeats |= !conductor_is_loader(conductor, i) &&
+				      conductor->jobs[i].trace->window_now > 0;
+	if (conductor->repeats)
+		config->repeats(config->context);
+}
+
 /* Until no program runs any more. */
 static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 {
 	while (any_runs(conductor)) {
 		conductor_wait(conductor, signals);
 		target_poll(conductor->targets, conductor->count, &conductor->children);
+		conductor_note_window(conductor);
 		conductor_note_data_end(conductor);
 		for (unsigned i = 0; i < conductor->count; i++) {
 			conductor_note_unmeasured(conductor, i);
@@ -277,8 +292,6 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	children_note(&conductor.children, jobs[0].session);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);
-	if (result == 0 && config->started != NULL)
-		config->started(config->context);
 	if (result == 0)
 		conductor_lead(&conductor, &signals);
 out:

@@ -53,7 +53,8 @@ struct conductor_config {
 	uint64_t most_gets;
 	/* It does, of a data set of so many samples and bytes; or NULL. */
 	void (*bounded)(void *context, uint64_t gets, double bytes);
-	void (*started)(void *context); /* the programs run; or NULL */
+	void (*repeats)(
+		void *context); /* the first window began: data is repeated; or NULL */
 	void (*progress)(void *context,
 			 const struct conductor_progress *now); /* or NULL */
 	/* A program told why it goes on without dsa; NULL: it is ended then. */

@@ -42,6 +42,7 @@ struct conductor {
 	uint64_t started;         /* later by the time that the machine slept */
 	uint64_t polled, checked; /* when that was done last */
 	bool stopping;
+	bool repeats; /* the first window began, which was told */
 	bool bounded; /* it was told how many objects may be asked for */
 };
 

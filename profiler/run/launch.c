@@ -61,7 +61,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.most_gets = launch->most_gets,
 		.bounded = config->bounded,
 		.counters = launch->counters,
-		.started = config->started,
+		.repeats = config->repeats,
 		.progress = config->progress,
 		.unmeasured = config->unmeasured,
 		.silent = config->silent,

@@ -54,7 +54,8 @@ struct measure_config {
 	uint64_t most_gets;
 	/* The first launch does ask servers: for so many at most, of these bytes; or NULL. */
 	void (*bounded)(void *context, uint64_t gets, double bytes);
-	void (*started)(void *context); /* each launch; NULL: nobody is told */
+	void (*repeats)(
+		void *context); /* from now on data is, in each launch; or NULL */
 	void (*progress)(void *context, const struct conductor_progress *now);
 	/* A program goes on without dsa; NULL, or of several at once: it is ended. */
 	void (*unmeasured)(void *context, const char *why);
