@@ -272,8 +272,15 @@ def targets(scratch):
     said("a program that asks for no batch",
          run("sleep", "1000", words=("--timeout", "0.3s")), COULD_NOT,
          "no batch in .*nor the hook.*use dsa.Loader or dsa.watch\\(\\) in Python")
-    said("its leader leaves at once", run("sh", "-c", f"{train} & exit 0"), COULD_NOT,
-         "before it asked for a batch")
+    result = run("sh", "-c", f"{train} & exit 0")
+    tap.ok(result.returncode == DONE and not lines_of(result) and not children(),
+           "its leader leaves at once: what it left in the background is measured",
+           result.stderr)
+    result = scratch.run(DSA, "run", "--observe", "-o", scratch.at("out"), "--", "sh", "-c",
+                         "sh -c 'sleep 3; echo done' & exit 0")
+    tap.ok(result.returncode == COULD_NOT and result.stdout == "done\n" and
+           "but process" in lines_of(result)[0] and len(lines_of(result)) == 2,
+           "or waited for, which is told", result.stdout, result.stderr)
     result = run("sh", "-c", f"sleep 1000 & {train} & wait $!")
     tap.ok(result.returncode == DONE and not lines_of(result) and not children(),
            "a program that forks, and leaves one behind", result.stderr)

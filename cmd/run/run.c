@@ -219,6 +219,17 @@ static void run_silent(void *context, const char *what)
 	cmd_fail(&err);
 }
 
+static void run_background(void *context, pid_t process)
+{
+	const struct run *run = context;
+
+	if (!run->end.trials.quiet)
+		fprintf(stderr,
+			"dsa: the command ended, but process %d, which it started, "
+			"goes on: dsa waits for it (Ctrl-C ends it)\n",
+			(int)process);
+}
+
 /* Says why, unless it has been said when the program went on. `target_status`: of a
  * program that failed by itself; 0 or less: it did not. */
 static int run_fail(const struct run *run, int target_status, const struct error *err)
@@ -290,6 +301,7 @@ static void run_prepare(struct run *run)
 	config->context = run;
 	config->repeats = run_repeats;
 	config->unmeasured = run_unmeasured;
+	config->background = run_background;
 	config->bounded = run_bounded;
 	run->end.trials.most_gets = config->most_gets;
 	if (run->end.observed) { /* the training is as it is */

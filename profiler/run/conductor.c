@@ -134,10 +134,10 @@ static void conductor_note_window(struct conductor *conductor)
 		config->repeats(config->context);
 }
 
-/* Until no program runs any more. */
+/* Until no program runs any more, in the background neither. */
 static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 {
-	while (any_runs(conductor)) {
+	while (any_runs(conductor) || conductor_background(conductor) != 0) {
 		conductor_wait(conductor, signals);
 		target_poll(conductor->targets, conductor->count, &conductor->children);
 		conductor_note_window(conductor);

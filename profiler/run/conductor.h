@@ -62,6 +62,9 @@ struct conductor_config {
 	/* What a program does that asked for no batch in timeout_s, and that its end is waited
 	 * for: told once; NULL: it is ended then. */
 	void (*silent)(void *context, const char *what);
+	/* A program's command ended well, and that process, which it had started, is waited
+	 * for: told once; or NULL. */
+	void (*background)(void *context, pid_t process);
 	void *context;
 };
 

@@ -5,12 +5,14 @@
 #include "profiler/preload.h"
 #include "profiler/run/conductor_state.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define ALONE_S   10. /* that a loader of libdsa's may come later than the first */
+#define LEAVES_S  1.  /* that processes of a command may take to end after it */
 #define KILL_S    5.  /* after SIGTERM, and between two SIGKILL */
 #define KILLS     6   /* then a program is given up: it waits for a device */
 #define ASLEEP_NS 1000000000ULL /* between two checks that are milliseconds apart */
@@ -146,9 +148,10 @@ void conductor_escalate(struct conductor *conductor, unsigned number)
 	uint64_t now = clock_now();
 
 	if (job->terminate != 0 && now >= job->terminate) {
+		job->given->forced |=
+			target->running || conductor_background(conductor) != 0;
 		job->terminate = 0;
 		job->kill = conductor_end_in(KILL_S);
-		job->given->forced |= target->running;
 		target_signal(target, SIGTERM);
 		target_signal(target, SIGCONT); /* it may be stopped */
 	}
@@ -243,6 +246,47 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 				job->trace->unmeasured_why);
 }
 
+/* True while the process is there that drives, or drove. */
+static bool conductor_end_drives(const struct trace *trace)
+{
+	const struct trace_process *driver = trace_driver(trace);
+
+	return driver != NULL && (kill((pid_t)driver->pid, 0) == 0 || errno == EPERM);
+}
+
+pid_t conductor_background(const struct conductor *conductor)
+{
+	const struct target *target = &conductor->targets[0];
+	const struct job *job = &conductor->jobs[0];
+
+	if (conductor->count > 1 || target->running || target->status != 0 ||
+	    (job->stopping && job->terminate == 0) ||
+	    (job->trace->first_request_ns != 0 && !conductor_end_drives(job->trace)))
+		return 0;
+	return children_signal(&conductor->children, 0);
+}
+
+/* True while a process is waited for. The terminal is dsa's then: a shell has such a process
+ * ignore Ctrl-C. */
+static bool conductor_note_background(struct conductor *conductor)
+{
+	const struct conductor_config *config = conductor->config;
+	pid_t process = conductor_background(conductor);
+
+	if (process == 0)
+		return false;
+	if (conductor->ended == 0) {
+		conductor->ended = clock_now();
+		target_take_terminal(&conductor->targets[0]);
+	}
+	if (!conductor->background && clock_since(conductor->ended) > LEAVES_S) {
+		conductor->background = true;
+		if (config->background != NULL)
+			config->background(config->context, process);
+	}
+	return true;
+}
+
 void conductor_note_end(struct conductor *conductor, unsigned number)
 {
 	const struct target *target = &conductor->targets[number];
@@ -264,7 +308,7 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 		return;
 	if (target->foreground && target->status == 128 + SIGINT)
 		conductor_interrupt(conductor, SIGINT); /* typed; not sent to us */
-	if (conductor->stopping)
+	if (conductor->stopping || conductor_note_background(conductor))
 		return;
 	if (killer != NULL)
 		conductor_leave(conductor, number, why, "%s (SIG%s)%s",

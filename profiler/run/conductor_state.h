@@ -42,8 +42,10 @@ struct conductor {
 	uint64_t started;         /* later by the time that the machine slept */
 	uint64_t polled, checked; /* when that was done last */
 	bool stopping;
-	bool repeats; /* the first window began, which was told */
-	bool bounded; /* it was told how many objects may be asked for */
+	bool repeats;    /* the first window began, which was told */
+	bool background; /* it was told that a process is waited for */
+	uint64_t ended;  /* when its command did; 0: it did not, or left none */
+	bool bounded;    /* it was told how many objects may be asked for */
 };
 
 /* ---- conductor_end.c ---- */
@@ -83,6 +85,10 @@ void conductor_note_data_end(struct conductor *conductor);
 /* True of one program that goes on without dsa: nothing but its own end, or a signal, ends
  * it. Several are ended by conductor_check(). */
 bool conductor_is_alone(const struct conductor *conductor);
+
+/* Of one program whose command ended well: a process that it left in the background, while
+ * that trains or nobody asked for a batch yet; 0: none, or its time to leave is over. */
+pid_t conductor_background(const struct conductor *conductor);
 
 /* Tells, once, of a program that goes on without dsa, or ends it. */
 void conductor_note_unmeasured(struct conductor *conductor, unsigned number);

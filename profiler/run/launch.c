@@ -65,6 +65,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.progress = config->progress,
 		.unmeasured = config->unmeasured,
 		.silent = config->silent,
+		.background = config->background,
 		.context = config->context,
 	};
 }

@@ -61,6 +61,8 @@ struct measure_config {
 	void (*unmeasured)(void *context, const char *why);
 	/* A program asked for no batch in timeout_s, and is waited for; NULL: it is ended. */
 	void (*silent)(void *context, const char *what);
+	/* A program's command left this process, which is waited for; or NULL. */
+	void (*background)(void *context, pid_t process);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	run_folder_keep *keep;
 	void *context;

@@ -139,7 +139,7 @@ static void target_lend_terminal(const struct target *target)
 		tcsetpgrp(STDIN_FILENO, target->pid);
 }
 
-static void target_take_terminal(const struct target *target)
+void target_take_terminal(const struct target *target)
 {
 	if (target->foreground && tcgetpgrp(STDIN_FILENO) == target->pid)
 		tcsetpgrp(STDIN_FILENO, getpgrp());

@@ -60,6 +60,9 @@ void target_poll(struct target *targets, unsigned count, struct children *childr
 /* Sends a signal to the whole group. */
 void target_signal(const struct target *target, int number);
 
+/* Dsa has the terminal from now on where the target has it. */
+void target_take_terminal(const struct target *target);
+
 /*
  * Once all ended: ends the processes they left behind, takes the terminal back where
  * they have it. Returns one that does not end, even by SIGKILL; 0: none is left.
