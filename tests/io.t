@@ -397,7 +397,7 @@ def kept_in(folder):
     if not folder:
         return {}
     return {os.path.basename(path): kept for kept, path in
-            re.findall(r" && mv -fT -- '(.*)' '(.*)'$", contents(folder + "/put-back"), re.M)}
+            re.findall(r"^kept='(.*)' path='(.*)'; ", contents(folder + "/put-back"), re.M)}
 
 
 def overwritten(tap, program):

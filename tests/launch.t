@@ -171,9 +171,14 @@ sys.path.insert(0, os.path.dirname(sys.argv[0]))
 try:
     runpy.run_path(sys.argv[0], run_name="__main__")
 finally:
-    with open(os.path.join(folder, "mine"), "w") as file:
-        file.write("new")
-    if os.path.basename(folder) != "saves":
+    mine, other = os.path.join(folder, "mine"), os.path.join(folder, "other")
+    if os.path.basename(folder) == "renames":
+        os.rename(mine, other)
+        os.rename(other, mine)
+    else:
+        with open(mine, "w") as file:
+            file.write("new")
+    if os.path.basename(folder) in ("gone", "barred"):
         shutil.rmtree(folder)
     if os.path.basename(folder) == "barred":
         open(folder, "w").close()
@@ -187,7 +192,7 @@ def check_gate_saves(scratch):
         return dsa(scratch, "gate", "--baseline", f"{folder}.json", "--update", "--pairs", "0",
                    "-q", "--", PYTHON, "-c", SAVES_LAST, scratch.at(folder),
                    *program("train", "data")[1:], variables={"TMPDIR": scratch.folder("saved")})
-    for name in "saves", "gone":
+    for name in "saves", "gone", "renames":
         done = gate(name)
         with open(scratch.at(name, "mine"), encoding="ascii") as file:
             text = file.read()

@@ -5,9 +5,17 @@
 #include <limits.h>
 #include <string.h>
 
-/* A line with three paths: of each byte there may be four. */
+/* The program may have removed the folder. What was renamed and got its name back is there:
+ * mv refuses to move a file to itself. A link to a folder is replaced, too. */
+#define MOVE                                                                           \
+	"; mkdir -p -- \"${path%/*}/\" && "                                            \
+	"if [ \"$(stat -c %d:%i \"$kept\" 2>&1)\" = "                                  \
+	"\"$(stat -c %d:%i \"$path\" 2>&1)\" ]; then rm -f -- \"$kept\"; "             \
+	"else mv -fT -- \"$kept\" \"$path\"; fi\n"
+
+/* A line with two paths: of each byte there may be four. */
 struct put_back {
-	char text[12 * PATH_MAX + 64];
+	char text[8 * PATH_MAX + sizeof(MOVE) + 64];
 	size_t length;
 };
 
@@ -19,21 +27,16 @@ static void put_back_plain(struct put_back *line, const char *text)
 	line->length += length;
 }
 
-/* So much of it as one word. */
-static void put_back_part(struct put_back *line, const char *path, size_t length)
-{
-	put_back_plain(line, " '");
-	for (size_t i = 0; i < length; i++) {
-		if (path[i] == '\'')
-			put_back_plain(line, "'\\'");
-		line->text[line->length++] = path[i];
-	}
-	put_back_plain(line, "'");
-}
-
+/* As one word. */
 static void put_back_word(struct put_back *line, const char *path)
 {
-	put_back_part(line, path, strlen(path));
+	put_back_plain(line, "'");
+	for (; *path != '\0'; path++) {
+		if (*path == '\'')
+			put_back_plain(line, "'\\'");
+		line->text[line->length++] = *path;
+	}
+	put_back_plain(line, "'");
 }
 
 /* Behind a path: a dot, and the number by which it is kept. */
@@ -75,14 +78,13 @@ static bool put_back_line(int fd, struct put_back *line, const char *kept,
 			  const char *path, bool again)
 {
 	line->length = 0;
-	put_back_plain(line, "mkdir -p --"); /* the program may have removed it */
-	put_back_part(line, path, (size_t)(strrchr(path, '/') - path) + 1);
-	put_back_plain(line, " && mv -fT --"); /* a link to a folder is replaced, too */
+	put_back_plain(line, "kept=");
 	put_back_word(line, kept);
+	put_back_plain(line, " path=");
 	put_back_word(line, path);
 	if (again)
 		put_back_number(line, kept);
-	put_back_plain(line, "\n");
+	put_back_plain(line, MOVE);
 	/* at once, so that those of several processes do not mix */
 	return put_back_write(fd, line->text, line->length);
 }

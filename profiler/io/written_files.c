@@ -99,14 +99,6 @@ static void written_note(struct io_page *page, int fd, enum written_state state)
 		written_name(page, path);
 }
 
-void written_opened(struct io_page *page, int fd)
-{
-	int code = errno;
-
-	written_note(page, fd, WRITTEN_THERE);
-	errno = code;
-}
-
 /* ---- what is kept ---- */
 
 static bool written_is_kept(const struct stat *status)
@@ -173,13 +165,26 @@ static long written_piece(int from, int to, char bytes[PIECE])
 	return done;
 }
 
-static bool written_copy_to(const struct written_file *file, const char *path)
+/* An empty file with the owner and the permissions of another. */
+static int written_make(const char *path, const struct stat *status)
 {
-	int from = raw_open(file->path, O_RDONLY);
-	int to = (int)syscall(SYS_openat, AT_FDCWD, path,
-			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			      file->status.st_mode & 07777);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path,
+			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0) {
+		syscall(SYS_fchown, fd, status->st_uid, status->st_gid);
+		syscall(SYS_fchmod, fd, status->st_mode & 07777);
+	}
+	return fd;
+}
+
+static bool written_copy_to(const char *path, const struct stat *status,
+			    const char *copy)
+{
+	int from = raw_open(path, O_RDONLY);
+	int to = written_make(copy, status);
 	char *bytes = raw_memory(PIECE);
+	struct timespec times[] = {status->st_atim, status->st_mtim};
 	long done = from < 0 || to < 0 || bytes == NULL ? -1 : 1;
 	uint64_t sum = 0;
 
@@ -190,8 +195,9 @@ static bool written_copy_to(const struct written_file *file, const char *path)
 	raw_unmap(bytes, PIECE);
 	coverage_own(sum);
 	raw_close(from);
+	syscall(SYS_utimensat, to, NULL, times, 0);
 	raw_close(to);
-	return done == 0 && sum == (uint64_t)file->status.st_size;
+	return done == 0 && sum == (uint64_t)status->st_size;
 }
 
 /* Where a file is made that gets another name once it is whole. */
@@ -215,18 +221,24 @@ static bool written_copy_link(const struct written_file *file, const char *place
 }
 
 /* No part of it is ever put back. */
-static bool written_copy(const struct written_file *file, const char *place)
+static bool written_copy_file(const char *path, const struct stat *status,
+			      const char *place)
 {
 	char part[PART_PATH];
 
-	if (S_ISLNK(file->status.st_mode))
-		return written_copy_link(file, place);
 	written_part(place, part);
-	if (written_copy_to(file, part) &&
+	if (written_copy_to(path, status, part) &&
 	    syscall(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, place, 0) == 0)
 		return true;
 	syscall(SYS_unlinkat, AT_FDCWD, part, 0);
 	return false;
+}
+
+static bool written_copy(const struct written_file *file, const char *place)
+{
+	return S_ISLNK(file->status.st_mode)
+		       ? written_copy_link(file, place)
+		       : written_copy_file(file->path, &file->status, place);
 }
 
 static bool written_link(const struct written_file *file, const char *place)
@@ -237,16 +249,10 @@ static bool written_link(const struct written_file *file, const char *place)
 /* An empty file as the one that is there. */
 static bool written_empty(const struct written_file *file, const char *path)
 {
-	const struct stat *status = &file->status;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path,
-			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = written_make(path, &file->status);
 
-	if (fd < 0)
-		return false;
-	syscall(SYS_fchown, fd, status->st_uid, status->st_gid);
-	syscall(SYS_fchmod, fd, status->st_mode & 07777);
 	raw_close(fd);
-	return true;
+	return fd >= 0;
 }
 
 /* An empty file takes its name, at once: whoever looks, or kills the program in between,
@@ -380,6 +386,39 @@ static struct io_page *written_keeping(void)
 										 : NULL;
 }
 
+static void written_lose_open(struct io_page *page, int fd)
+{
+	char path[PATH_MAX];
+
+	if (data_path_of(fd, path, sizeof(path)) < 0)
+		path[0] = '\0';
+	written_lose(page, path);
+}
+
+static bool written_is_at(const struct stat *status, const char *path)
+{
+	struct stat there;
+
+	return syscall(SYS_newfstatat, AT_FDCWD, path, &there, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       there.st_ino == status->st_ino && there.st_dev == status->st_dev;
+}
+
+/* Before an open file changes: what is kept of it as another name, beside so many of the
+ * program's, becomes a copy. */
+static void written_part_from(struct io_page *page, int fd, unsigned names)
+{
+	struct stat status;
+	char place[IO_PATH];
+
+	if (fstat(fd, &status) < 0 || status.st_nlink <= names)
+		return;
+	for (uint64_t i = 1; i <= page->kept_count; i++)
+		if (written_place(page, i, place) && written_is_at(&status, place) &&
+		    !written_copy_file(place, &status, place))
+			written_lose_open(page, fd);
+}
+
 /* What the program may not write it will not truncate. */
 static bool written_may(const struct written_file *file)
 {
@@ -393,8 +432,11 @@ void written_truncates(int at, const char *path)
 	int code = errno;
 
 	if (page != NULL && written_look(&file, at, path, 0, 0)) {
-		if (written_may(&file))
+		if (written_may(&file)) {
 			written_keep_alone(page, &file, written_move);
+			if (written_is_at(&file.status, file.path))
+				written_part_from(page, file.fd, 1);
+		}
 		raw_close(file.fd);
 	}
 	errno = code;
@@ -408,21 +450,39 @@ void written_shortens(const char *path, off_t length)
 	int code = errno;
 
 	if (page != NULL && written_look(&file, AT_FDCWD, path, 0, length)) {
-		if (written_may(&file))
+		if (written_may(&file)) {
 			written_keep_alone(page, &file, NULL);
+			written_part_from(page, file.fd, 1);
+		}
 		raw_close(file.fd);
 	}
 	errno = code;
 }
 
+/* The program may have removed its name. */
 void written_shortens_open(int fd, off_t length)
 {
 	struct io_page *page = written_keeping();
 	struct written_file file = {.fd = fd};
 	int code = errno;
 
-	if (page != NULL && written_look_open(&file, length))
-		written_keep_alone(page, &file, NULL);
+	if (page != NULL) {
+		bool named = written_look_open(&file, -1);
+
+		if (named && file.status.st_size > length)
+			written_keep_alone(page, &file, NULL);
+		written_part_from(page, fd, named ? 1 : 0);
+	}
+	errno = code;
+}
+
+void written_opened(struct io_page *page, int fd)
+{
+	int code = errno;
+
+	if (page->keeping > 0)
+		written_part_from(page, fd, 1);
+	written_note(page, fd, WRITTEN_THERE);
 	errno = code;
 }
 

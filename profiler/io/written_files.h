@@ -6,11 +6,12 @@
  * an empty one with its owner and permissions takes its first, at once. One that another
  * is renamed over, that gets another name or is removed, gets a second name there; so does
  * a symbolic link. Where that can't be, as between file systems or in a folder that can't
- * be written, it is copied; so is one that gets shorter. Each path once: what is there the
- * second time the program wrote itself, or it is the user's by the new name of a folder,
- * which nobody has changed since files are kept, and is put back beside the first. What was
- * made since then is the program's. One that it writes into without that is kept, with what
- * it added, when it is overwritten later.
+ * be written, it is copied; so is one that gets shorter. A second name becomes a copy before
+ * the program opens the file to write, or shortens it, by another. Each path once: what is
+ * there the second time the program wrote itself, or it is the user's by the new name of a
+ * folder, which nobody has changed since files are kept, and is put back beside the first.
+ * What was made since then is the program's. One that it writes into without that is kept,
+ * with what it added, when it is overwritten later.
  *
  * All keep errno.
  */

@@ -58,9 +58,10 @@ static void the_script_names_what_it_moves_and_asks_nothing(void **state)
 	assert_non_null(script);
 	assert_in_range(fread(text, 1, sizeof(text) - 1, script), 1, sizeof(text));
 	fclose(script);
-	snprintf(line, sizeof(line),
-		 "\nmkdir -p -- '%s/' && mv -fT -- '%s/1' '%s/model.pt'\n",
-		 scratch_path(), page->kept_folder, scratch_path());
+	snprintf(
+		line, sizeof(line),
+		"\nkept='%s/1' path='%s/model.pt'; mkdir -p -- \"${path%%/*}/\" && if ",
+		page->kept_folder, scratch_path());
 	assert_non_null(strstr(text, line));
 }
 
@@ -278,6 +279,81 @@ static void put_back(void)
 	assert_int_equal(system("sh kept/put-back"), 0); /* NOLINT(cert-env33-c) */
 }
 
+/* What is kept without a copy is the same file. */
+static void what_is_kept_stays_as_it_was_under_other_names(void **state)
+{
+	struct io_page *page = keeping_page();
+	int fd;
+
+	(void)state;
+	scratch_file("a", 100);
+	scratch_file("b", 100);
+	scratch_file("c", 100);
+	scratch_file("d", 100);
+	assert_int_equal(mkdir("folder", 0700), 0);
+	keep(page);
+	io_part_batch(1, "a");
+	rename_file("a", "new");
+	overwrite("new");
+	written_replaces(AT_FDCWD, "b");
+	assert_int_equal(rename("b", "folder"), -1);
+	written_shortens("b", 1);
+	assert_int_equal(truncate("b", 1), 0);
+	fd = open("c", O_RDWR | O_CLOEXEC);
+	remove_file("c");
+	written_shortens_open(fd, 0);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	close(fd);
+	rename_file("d", "newer");
+	fd = io_part_open("newer", O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, "row", 3), 3);
+	io_part_close(fd);
+	assert_int_equal(page->kept_count, 4);
+	put_back();
+	for (const char *name = "abcd"; *name != '\0'; name++)
+		assert_int_equal(scratch_size((char[]){*name, '\0'}), 100);
+	assert_int_equal(scratch_size("newer"), 103);
+	assert_int_equal(page->lost_count, 0);
+}
+
+static void what_gets_its_name_back_is_there(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("model.pt", 100);
+	assert_int_equal(symlink("model.pt", "latest"), 0);
+	keep(page);
+	io_part_batch(1, "model.pt");
+	rename_file("model.pt", "aside");
+	rename_file("aside", "model.pt");
+	rename_file("latest", "aside");
+	rename_file("aside", "latest");
+	assert_int_equal(page->kept_count, 2);
+	put_back();
+	assert_int_equal(scratch_size("model.pt"), 100);
+	assert_int_equal(scratch_size("latest"), 100);
+	assert_int_equal(access("kept/1", F_OK), -1);
+	assert_int_equal(access("kept/2", F_OK), -1);
+}
+
+/* Whatever new files of the program may have. */
+static void a_copy_has_permissions_and_times(void **state)
+{
+	const struct timespec times[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct stat status;
+
+	(void)state;
+	scratch_file("a", 100);
+	assert_int_equal(chmod("a", 0666), 0);
+	assert_int_equal(utimensat(AT_FDCWD, "a", times, 0), 0);
+	keep(keeping_page());
+	written_shortens("a", 0);
+	assert_int_equal(stat("kept/1", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0666);
+	assert_int_equal(status.st_mtime, 1000);
+}
+
 /* What was the last one becomes the one before, which is overwritten next time. */
 static void checkpoints_that_are_rotated_are_kept(void **state)
 {
@@ -372,6 +448,9 @@ int main(int argc, char **argv)
 		IN_PAGE(neither_does_it_room_for_marks),
 		IN_PAGE(neither_is_a_path_too_long),
 		IN_PAGE(what_gets_shorter_is_kept_as_it_was),
+		IN_PAGE(what_is_kept_stays_as_it_was_under_other_names),
+		IN_PAGE(what_gets_its_name_back_is_there),
+		IN_PAGE(a_copy_has_permissions_and_times),
 		IN_PAGE(checkpoints_that_are_rotated_are_kept),
 		IN_PAGE(folders_that_are_rotated_are_kept),
 		IN_PAGE(what_the_program_made_before_its_first_batch_is_its_own),
