@@ -190,8 +190,8 @@ struct io_page {
 	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back; where
 				     * dsa only observes, from the start on */
 	_Atomic uint32_t listing;   /* 1: batches write their ranges */
-	/* CLOCK_REALTIME from when on files are kept that would be overwritten; 0: none
-	 * is. */
+	/* The first batch: CLOCK_REALTIME, from when on files are kept that would be
+	 * overwritten; 0: there was none. */
 	_Atomic uint64_t keeping;
 
 	/* dsa, before the program starts; 0: none. */

@@ -147,13 +147,13 @@ def is_mine(path):
 
 
 def check_evaluates(scratch):
-    keep, inside, old = scratch.at("checkpoint"), scratch.at("inside"), scratch.at("old")
-    for name in (keep, inside, old):
+    keep, early, inside, old = map(scratch.at, ("checkpoint", "early", "inside", "old"))
+    for name in (keep, early, inside, old):
         with open(name, "w", encoding="ascii") as file:
             file.write("mine")
     done = dsa_run(scratch, "out-evaluates", "-q --budget 9s --grace 1m", "evaluates", "data",
-                   "workers=2", f"keep={keep}", f"inside={inside}", f"pictures={PICTURES}",
-                   f"old={old}")
+                   "workers=2", f"keep={keep}", f"early={early}", f"inside={inside}",
+                   f"pictures={PICTURES}", f"old={old}")
     tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
     result = result_of(scratch, "out-evaluates")
     tap.ok(result["configuration"]["batch"] == BATCH, "validation first: the loader that "
@@ -164,10 +164,10 @@ def check_evaluates(scratch):
     names, more = result["files_written"], result["files_written_more"]
     tap.ok(inside + ".0" in names and len(names) + more > PICTURES and not is_mine(inside),
            "what it wrote inside its loop is told", len(names), more)
-    tap.ok(result["files_kept"]["count"] == 2 and result["files_kept"]["lost"] == 0,
+    tap.ok(result["files_kept"]["count"] == 3 and result["files_kept"]["lost"] == 0,
            "what was there before is kept, however many there are", result["files_kept"])
     subprocess.run(["sh", result["files_kept"]["put_back"]], check=True)
-    tap.ok(is_mine(inside) and is_mine(old), "and can be put back, as can what it removed")
+    tap.ok(all(map(is_mine, (early, inside, old))), "and can be put back, as can what it removed")
 
 
 def check_batches(scratch):

@@ -56,14 +56,6 @@ static bool hook_drive(const struct hook_about *from)
 	return driver_open(&hook.driver, &parts);
 }
 
-/* From now on: a loader that drives after another keeps on. */
-static void hook_keep(struct io_page *page)
-{
-	uint64_t none = 0;
-
-	atomic_compare_exchange_strong(&page->keeping, &none, clock_real());
-}
-
 /* Of the batches that are recorded; UINT32_MAX: there are none. */
 static uint32_t hook_last_epoch(const struct trace *trace)
 {
@@ -108,7 +100,6 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	else if (hook.trace->driver == 0)
 		hook.process = trace_claim(hook.trace, "", false);
 	if (hook.process != NULL && hook_drive(about)) {
-		hook_keep(hook.page);
 		atomic_fetch_add(&hook.trace->loaders, 1);
 		return 0;
 	}

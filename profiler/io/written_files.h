@@ -1,6 +1,6 @@
 /*
- * written_files.h - files that the program writes enter the page, once there are batches;
- * while its data is repeated, what they held before is kept.
+ * written_files.h - files that the program writes, once there are batches: they enter the
+ * page, and what they held before is kept.
  *
  * A file that is truncated gets a second name in the folder of those that are kept, and
  * an empty one with its owner and permissions takes its first, at once. One that another

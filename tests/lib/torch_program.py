@@ -141,9 +141,9 @@ def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0
     print("the end", flush=True)
 
 
-def evaluates(folder, workers=0, keep=None, inside=None, pictures=0, old=None):
-    """Validation comes first, and without no_grad; a checkpoint after each epoch, and one
-    inside, after so many pictures, in place of an old one."""
+def evaluates(folder, workers=0, keep=None, early=None, inside=None, pictures=0, old=None):
+    """Validation comes first, and without no_grad; a checkpoint after each epoch, one in the
+    first step, and one inside, after so many pictures, in place of an old one."""
     data = Files(folder, 1)
     train_set, test_set = torch.utils.data.random_split(data, [len(data) - 60, 60])
     loader = loader_of(train_set, num_workers=int(workers))
@@ -157,6 +157,8 @@ def evaluates(folder, workers=0, keep=None, inside=None, pictures=0, old=None):
             training.step(batch)
             optimizer.step()
             schedule.step()
+            if number == 0 and early:
+                torch.save({"weight": training.weight}, early)
             if number == 20:
                 for picture in range(int(pictures)):
                     with open(f"{inside}.{picture}", "wb") as file:
@@ -559,5 +561,5 @@ if __name__ == "__main__":
     go_first()
     VALUES = [word.split("=", 1) for word in sys.argv[3:]]
     globals()[sys.argv[1]](sys.argv[2], **{
-        key: value if key in ("keep", "inside", "old", "kind") else float(value)
+        key: value if key in ("keep", "early", "inside", "old", "kind") else float(value)
         for key, value in VALUES})

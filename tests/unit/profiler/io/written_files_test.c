@@ -373,6 +373,22 @@ static void checkpoints_that_are_rotated_are_kept(void **state)
 	assert_int_equal(scratch_size("prev.pt"), 50);
 }
 
+static void the_first_batch_begins_it(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("data", 10);
+	scratch_file("log", 100);
+	scratch_file("model.pt", 100);
+	page->began = UINT64_MAX;
+	overwrite("log");
+	assert_int_equal(page->kept_count, 0);
+	io_part_batch(1, "data");
+	overwrite("model.pt");
+	assert_int_equal(scratch_size("kept/1"), 100);
+}
+
 /* Made before the first batch, since when files are kept. */
 static void what_the_program_made_before_its_first_batch_is_its_own(void **state)
 {
@@ -453,6 +469,7 @@ int main(int argc, char **argv)
 		IN_PAGE(a_copy_has_permissions_and_times),
 		IN_PAGE(checkpoints_that_are_rotated_are_kept),
 		IN_PAGE(folders_that_are_rotated_are_kept),
+		IN_PAGE(the_first_batch_begins_it),
 		IN_PAGE(what_the_program_made_before_its_first_batch_is_its_own),
 		IN_PAGE(links_are_kept),
 	};
