@@ -63,11 +63,11 @@ class Program:
                               user=user, cwd=self.scratch.path, stdin=subprocess.DEVNULL, timeout=120,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def python(self, text, **more):
+    def python(self, text, before=(), **more):
         path = self.scratch.at("program.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(BEGINNING + text)
-        return self.run(PYTHON, path, self.data, **more)
+        return self.run(*before, PYTHON, path, self.data, **more)
 
     def seen(self):
         shown = subprocess.run([os.path.join(TOOL, "io_page"), "show", self.page], check=True,
@@ -442,6 +442,42 @@ def overwritten(tap, program):
             shutil.rmtree(folder)
 
 
+# The user's files are in $0, the lower folder: in a file system of its own, or the upper one's.
+ON_OVERLAY = """mount -t tmpfs none top && mkdir top/low top/upper top/work && cp low/* top/low &&
+mount -t overlay -o lowerdir="$0",upperdir=top/upper,workdir=top/work none all && cd all &&
+mkdir kept && "$@" && unset LD_PRELOAD && sh kept/put-back && cat mode.pt aside.pt && ls kept"""
+CHANGES_THERE = """
+os.chmod("mode.pt", 0o600)
+begin(0)
+end(1)
+with open("mode.pt", "w") as file:
+    file.write("new")
+os.rename("aside.pt", "b")
+with open("b", "w") as file:
+    file.write("new")
+os.rename("b", "aside.pt")
+"""
+
+
+def on_overlay(tap, program):
+    """Where a file's copy in the upper folder has another time of birth, and may seem another."""
+    folder = program.scratch.folder("overlay")
+    for name in ("low", "top", "all"):
+        os.mkdir(os.path.join(folder, name))
+    for name in ("mode.pt", "aside.pt"):
+        with open(os.path.join(folder, "low", name), "w", encoding="ascii") as file:
+            file.write(f"old {name}\n")
+    for low in ("low", "top/low"):
+        program.make(keeping=1, kept=os.path.join(folder, "all/kept"))
+        done = program.python(CHANGES_THERE, before=(
+            "unshare", "-m", "sh", "-c", f"cd {folder} && {ON_OVERLAY}", low))
+        if "mount:" in done.stderr or "unshare:" in done.stderr:
+            tap.skip("files are kept on an overlay", done.stderr.strip())
+            continue
+        check(tap, done, done.stdout == "old mode.pt\nold aside.pt\nput-back\n",
+              f"files are kept on an overlay of {low}", program.seen())
+
+
 def streams(tap, program):
     program.make()
     text = program.scratch.at("text")
@@ -569,7 +605,7 @@ def beside(tap, program):
 
 TESTS = [threads, forked, spawned, opened_before, flags, from_storage, of_another_owner,
          copied, later, mapped_before, written,
-         overwritten, streams, coverage, emulated, strangers, beside]
+         overwritten, on_overlay, streams, coverage, emulated, strangers, beside]
 
 
 def main():

@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 /* A file that is there. */
 struct written_file {
@@ -241,9 +243,25 @@ static bool written_copy(const struct written_file *file, const char *place)
 		       : written_copy_file(file->path, &file->status, place);
 }
 
+static bool written_is_at(int fd, const char *path)
+{
+	struct stat status, there;
+
+	return fstat(fd, &status) == 0 &&
+	       syscall(SYS_newfstatat, AT_FDCWD, path, &there, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       there.st_ino == status.st_ino && there.st_dev == status.st_dev;
+}
+
+/* An overlay of several file systems may have the second name for another file. */
 static bool written_link(const struct written_file *file, const char *place)
 {
-	return syscall(SYS_linkat, AT_FDCWD, file->path, AT_FDCWD, place, 0) == 0;
+	if (syscall(SYS_linkat, AT_FDCWD, file->path, AT_FDCWD, place, 0) != 0)
+		return false;
+	if (written_is_at(file->fd, place))
+		return true;
+	syscall(SYS_unlinkat, AT_FDCWD, place, 0);
+	return false;
 }
 
 /* An empty file as the one that is there. */
@@ -274,12 +292,22 @@ static bool written_move(const struct written_file *file, const char *place)
 
 typedef bool written_way(const struct written_file *file, const char *place);
 
+/* Where a file of the user's is copied, and seems to be made anew, by a chmod(), too. */
+static bool written_on_overlay(const struct written_file *file)
+{
+	struct statfs system;
+
+	return syscall(SYS_fstatfs, file->fd, &system) == 0 &&
+	       system.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 /* It was made since dsa began. False also where the file system does not say. */
 static bool written_is_new(const struct io_page *page, const struct written_file *file)
 {
 	struct statx status;
 
-	return syscall(SYS_statx, file->fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) ==
+	return !written_on_overlay(file) &&
+	       syscall(SYS_statx, file->fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) ==
 		       0 &&
 	       (status.stx_mask & STATX_BTIME) != 0 &&
 	       (uint64_t)status.stx_btime.tv_sec * 1000000000 +
@@ -395,15 +423,6 @@ static void written_lose_open(struct io_page *page, int fd)
 	written_lose(page, path);
 }
 
-static bool written_is_at(const struct stat *status, const char *path)
-{
-	struct stat there;
-
-	return syscall(SYS_newfstatat, AT_FDCWD, path, &there, AT_SYMLINK_NOFOLLOW) ==
-		       0 &&
-	       there.st_ino == status->st_ino && there.st_dev == status->st_dev;
-}
-
 /* Before an open file changes: what is kept of it as another name, beside so many of the
  * program's, becomes a copy. */
 static void written_part_from(struct io_page *page, int fd, unsigned names)
@@ -414,7 +433,7 @@ static void written_part_from(struct io_page *page, int fd, unsigned names)
 	if (fstat(fd, &status) < 0 || status.st_nlink <= names)
 		return;
 	for (uint64_t i = 1; i <= page->kept_count; i++)
-		if (written_place(page, i, place) && written_is_at(&status, place) &&
+		if (written_place(page, i, place) && written_is_at(fd, place) &&
 		    !written_copy_file(place, &status, place))
 			written_lose_open(page, fd);
 }
@@ -434,7 +453,7 @@ void written_truncates(int at, const char *path)
 	if (page != NULL && written_look(&file, at, path, 0, 0)) {
 		if (written_may(&file)) {
 			written_keep_alone(page, &file, written_move);
-			if (written_is_at(&file.status, file.path))
+			if (written_is_at(file.fd, file.path))
 				written_part_from(page, file.fd, 1);
 		}
 		raw_close(file.fd);
