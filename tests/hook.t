@@ -205,6 +205,21 @@ def check_validates(scratch):
            *((w["kind"], w["certified"], w["why"]) for w in windows))
 
 
+def check_reuses(scratch):
+    """An evaluation with the loader that trains is none of the training, and ends."""
+    steps, epochs = FILES // BATCH, 3
+    done = dsa_run(scratch, "out-reuses", "-q --observe", "reuses", "data", f"epochs={epochs}")
+    result = result_of(scratch, "out-reuses")
+    tap.ok(done.returncode == 0 and result["epoch_starts"]["count"] == epochs and
+           result["processes"][0]["samples"] == epochs * (steps - 1) * BATCH,
+           "evaluations with the same loader: only what trains is counted",
+           result["epoch_starts"], result["processes"][0], done.stderr)
+    done = dsa_run(scratch, "out-leaves", "-q --budget 4s", "reuses", "data", "leaves=20",
+                   "epochs=1000")
+    tap.ok(set(done.stdout.split()) == {str(steps)},
+           "and they are as long as they were", done.stdout, done.stderr)
+
+
 def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
     for part, why in (("two", "another loader gives a batch in each step"),
@@ -395,8 +410,8 @@ def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
              "validates": check_validates, "untrained": check_untrained,
-             "alone": check_alone, "breaks": check_breaks, "ahead": check_ahead,
-             "python": check_python, "batches": check_batches,
+             "reuses": check_reuses, "alone": check_alone, "breaks": check_breaks,
+             "ahead": check_ahead, "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),

@@ -69,6 +69,7 @@ class Hook:
         self.torch = None  # when it is imported
         self.loader = None  # that drives: a weak reference, one for each loader
         self.loads = None  # its data set and batch
+        self.by_backward = False  # it was found, and not by patience
         self.driven = 0  # its steps
         self.over = False  # its last epoch, to which the next one is to come,
         self.other = False  # and is of another data set
@@ -91,7 +92,7 @@ class Hook:
             batch = self.plain(it)
             returned(it)
             return batch
-        if it._dsa_loader is not self.loader and not self.succeeds(it):
+        if not self.drives(it):
             return self.next_of_other(it)
         self.inside = True
         try:
@@ -103,26 +104,47 @@ class Hook:
         finally:
             self.inside = False
 
+    def drives(self, it):
+        """True of the iterator that is followed, and of one that is to be from now on. Where
+        backward() told the loader, each iterator waits for its own: it may be there to evaluate
+        on the same data."""
+        if self.loading is None:
+            return False
+        if self.loading.asked == (it, getattr(it, "_sampler_iter", None)):
+            return True
+        if self.by_backward and not self.is_trained(it):
+            return False
+        return it._dsa_loader is self.loader or self.succeeds(it)
+
+    def is_trained(self, it):
+        """True once backward() followed a batch of it, with none that drives in between."""
+        return (it._dsa_steps > 0 and self.backwards > it._dsa_backwards and
+                self.driven == it._dsa_driven)
+
     def succeeds(self, it):
         """True where the program made its loader anew, as some do for each epoch, and once one
         is over its data set, too; or trains from one of another data set of its kind."""
-        if self.loading is None or self.loader() is not None:
+        if self.loader() is not None:
             return False
         mine, its = self.loads, it._dsa_loads
-        is_trained = (it._dsa_steps > 0 and self.backwards > it._dsa_backwards and
-                      self.driven == it._dsa_driven)  # none of the old one in between
         if mine[1:] != its[1:] or not (mine[0] is its[0] or
                                        self.over and is_like(mine[0], its[0]) or
-                                       is_trained and type(mine[0]) is type(its[0])):
+                                       self.is_trained(it) and type(mine[0]) is type(its[0])):
             return False
         self.other = mine[0] is not its[0]
         self.loader, self.loads, self.over = it._dsa_loader, its, False
         return True
 
+    def is_read_in_turn(self, it):
+        """Of an iterator that may begin the next epoch, by its second batch alone."""
+        if it._dsa_loader is self.loader or self.loader() is None:
+            return it._dsa_steps > 0 and it._dsa_driven != self.driven
+        return True
+
     def next_of_other(self, it):
         if self.loading is not None:  # a step with this in it is none of the loop
             self.library.outside(now())
-            self.mixed = True
+            self.mixed |= self.is_read_in_turn(it)
         elif self.is_trained_from(it) and self.takes(it):
             return self.next(it)
         began, it._dsa_backwards = now(), self.backwards  # a thread may ask meanwhile
@@ -166,10 +188,9 @@ class Hook:
 
     def is_trained_from(self, it):
         self.first_ns = self.first_ns or now()
-        if it._dsa_steps == 0:
-            return False
-        return self.backwards > it._dsa_backwards or (
-            it._dsa_steps >= self.most and now() - self.first_ns > PATIENCE_S * 10**9)
+        return self.is_trained(it) or (
+            it._dsa_steps >= max(1, self.most) and
+            now() - self.first_ns > PATIENCE_S * 10**9)
 
     # -- opening --
 
@@ -197,6 +218,7 @@ class Hook:
             return False
         self.loading = loading
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
+        self.by_backward = self.is_trained(it)
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
         self.library.epoch(it._dsa_start_ns)
@@ -247,7 +269,9 @@ class Hook:
         loading, library = self.loading, self.library
         self.check_mixed()
         if loading.asked != (it, it._sampler_iter):
-            return self.first_step(it, entered)
+            batch = self.begin_epoch(it, entered)
+            if it._dsa_steps == 0:
+                return batch
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not library.request(entered):
@@ -277,18 +301,23 @@ class Hook:
             raise Unmeasured("another loader gives a batch in each step, so that none is of "
                              "one loader alone: dsa.watch() measures what yields both")
 
-    def first_step(self, it, entered):
-        """The program began another epoch: what that costs is no step."""
+    def begin_epoch(self, it, entered):
+        """The program began another one: what that costs is no step. Returns its first batch,
+        unless that was given before it was known to be one."""
         self.library.outside(entered)
         self.library.loader(key_of_iterator(it))
         self.library.cut(self.other)
         self.other = False
         loaded = self.loading.source == LOADED  # whose workers had no time for it
         self.follow(it, self.served(it))
-        began = now()
-        batch, _ = self.loading.next()
-        if not loaded and it._dsa_steps == 0:
-            self.library.epoch(it._dsa_start_ns + now() - began)
+        batch, began = None, now()
+        if it._dsa_steps == 0:
+            batch, _ = self.loading.next()
+            it._dsa_start_ns += now() - began
+        elif not self.observes:  # the sampler may have ended, and goes on now
+            self.loading.prime()
+        if not loaded:
+            self.library.epoch(it._dsa_start_ns)
         return batch
 
     def leave(self):
@@ -374,7 +403,7 @@ def wrap(hook, it):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                   it._dataset_kind != MAP)
         it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = it._dsa_driven = 0
-        if it._dsa_loader is hook.loader:
+        if it._dsa_loader is hook.loader and not hook.by_backward:
             hook.prolong(it._sampler_iter)
 
 

@@ -209,6 +209,24 @@ def validates(folder, workers=0, leaves=10**6, every=10**6):
     print("the end", flush=True)
 
 
+def reuses(folder, workers=2, leaves=10**6, epochs=3):
+    """Evaluates with the loader that it trains with, after each epoch, which it leaves after so
+    many steps; gradients are off in the step alone. Tells the batches of each evaluation."""
+    training = Training(800)
+    loader = loader_of(Files(folder, 1), num_workers=int(workers))
+    for _ in range(int(epochs)):
+        for step, batch in enumerate(loader):
+            training.step(batch)
+            if step == int(leaves):
+                break
+        seen = 0
+        for images, _ in loader:
+            with torch.no_grad():
+                (training.weight * images.mean()).item()
+            seen += 1
+        print(seen, flush=True)
+
+
 def two(folder, seconds=0):
     """Loaders that are read in turn, for so long or two epochs."""
     training, epochs, end = Training(10**5), 0, time.monotonic() + seconds
@@ -429,7 +447,7 @@ def guard_loaders(make_hook):
     it = types.SimpleNamespace(_dsa_loader=None, _sampler_iter=stream)
     hook.inside = True  # of another thread
     assert hook.next(it) == "plain" and not stream.lengths
-    hook.inside, hook.loading = False, types.SimpleNamespace()
+    hook.inside, hook.loading = False, types.SimpleNamespace(asked=None)
     assert hook.next(it) == "plain" and hook.off and b"no attribute" in told[0], told
     hook = make_hook(module, library, module._BaseDataLoaderIter.__next__)
     patch_iterator(hook, module)
