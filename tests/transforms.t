@@ -343,6 +343,13 @@ def check_none(scratch):
     check_spins(scratch, 0, "--budget 3s")
 
 
+def check_late(scratch):
+    """Workers of a data set that a worker_init_fn changes."""
+    _, parts = measure(scratch, "late", "--budget 2s", "late", "data", "2")
+    tap.ok(parts and parts.get("Halve", {}).get("calls", 0) > 0,
+           "a transform that a worker_init_fn sets has a part", parts)
+
+
 def check_pictures(scratch):
     scratch.images("pictures", 60, "30K")
     result, parts = measure(scratch, "seen", "--budget 4s", "pictures", "pictures", "2")
@@ -444,7 +451,7 @@ def programs():
     """Beside each other: what they tell is of the same calls, whoever else is busy."""
     tests = {}
     if os.path.exists("/usr/lib/python3/dist-packages/torch"):
-        tests.update(two=check_two, none=check_none)
+        tests.update(two=check_two, none=check_none, late=check_late)
     else:
         tap.skip("programs", "no python3-torch")
     if os.path.exists("/usr/lib/python3/dist-packages/torchvision"):

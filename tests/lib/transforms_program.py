@@ -1,6 +1,7 @@
 """A training script with transforms that take known times: tests/transforms.t runs it.
 
     transforms_program.py spins FOLDER WORKERS TOLD [WITHOUT]
+    transforms_program.py late FOLDER WORKERS
     transforms_program.py pictures FOLDER WORKERS
     transforms_program.py cost FOLDER SECONDS           as a process that is measured
 
@@ -83,11 +84,12 @@ class Files(torch.utils.data.Dataset):
         return self.transform(torch.zeros(3, 8, 8))
 
 
-def train(data, workers, batch=4, collate=None):
+def train(data, workers, batch=4, collate=None, begin=None):
     """What it is given can't be pickled, which Python's default way needs from 3.14 on."""
     weight = torch.nn.Parameter(torch.zeros(()))
     loader = torch.utils.data.DataLoader(data, batch, shuffle=True, drop_last=True,
                                          num_workers=int(workers), collate_fn=collate,
+                                         worker_init_fn=begin,
                                          multiprocessing_context="fork" if int(workers) else None)
     while True:
         for images in loader:
@@ -104,6 +106,19 @@ def spins(folder, workers, path, without=None):
     if without is not None:
         recipe.remove(spin[int(without)])
     train(Files(folder, Compose(recipe)), workers, collate=told.collate)
+
+
+class Halve:
+    def __call__(self, thing):
+        return thing / 2
+
+
+def late(folder, workers):
+    """Its workers alone know the transform."""
+    def begin(_):
+        torch.utils.data.get_worker_info().dataset.transform = Halve()
+
+    train(Files(folder, None), workers, begin=begin)
 
 
 def folder_of(folder):
@@ -146,4 +161,4 @@ def cost(folder, seconds):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    {"spins": spins, "pictures": pictures, "cost": cost}[sys.argv[1]](*sys.argv[2:])
+    {"spins": spins, "late": late, "pictures": pictures, "cost": cost}[sys.argv[1]](*sys.argv[2:])
