@@ -77,7 +77,8 @@ class Hook:
         self.off = False
         self.inside = False  # of the driver's own request
         self.backwards = 0
-        self.first_ns = None
+        self.asked_ns = None  # a batch, before there is a driver,
+        self.waited_ns = 0  # and for a backward so far
         self.observes = False
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
@@ -187,10 +188,16 @@ class Hook:
         return self.plain(it)
 
     def is_trained_from(self, it):
-        self.first_ns = self.first_ns or now()
+        asked = now()
+        if self.asked_ns is not None and not self.is_validation():
+            self.waited_ns += asked - self.asked_ns
+        self.asked_ns = asked
         return self.is_trained(it) or (
-            it._dsa_steps >= max(1, self.most) and
-            now() - self.first_ns > PATIENCE_S * 10**9)
+            it._dsa_steps >= max(1, self.most) and self.waited_ns > PATIENCE_S * 10**9)
+
+    def is_validation(self):
+        """True where the program asks for no gradients now, but is to train."""
+        return not self.torch.is_grad_enabled() and has_optimizer(self.torch.optim.Optimizer)
 
     # -- opening --
 
@@ -367,6 +374,12 @@ class Hook:
     def forked(self):
         if self.loading is not None:
             self.turn_off()
+
+
+def has_optimizer(kind):
+    """True if the program made one: torch marks its class then."""
+    return any(getattr(getattr(one, "step", None), "hooked", False) or has_optimizer(one)
+               for one in kind.__subclasses__())
 
 
 def last_line(error):

@@ -397,6 +397,7 @@ def guards(_):
     given.data = torch.zeros(3)
     assert pool.give()[0][0].equal(torch.ones(2))
     guard_pinned(Pool(torch))
+    guard_patience(Hook(None, None, None))
     guard_loaders(Hook)
     guard_devices()
 
@@ -424,6 +425,20 @@ def guard_devices():
     sys.modules["torch_xla"] = types
     found.append(still())
     assert found == [NO_DEVICES, AWAITED, UNAWAITED, CAPTURED, AWAITED, UNAWAITED], found
+
+
+def guard_patience(hook):
+    """Waiting for a backward() ends, but not while the program validates before it trains."""
+    import dsa_hook
+    hook.torch, dsa_hook.PATIENCE_S = torch, 0
+    it = types.SimpleNamespace(_dsa_steps=1, _dsa_backwards=0, _dsa_driven=0)
+    weight = torch.nn.Parameter(torch.zeros(()))
+    assert not hook.is_trained_from(it)
+    with torch.no_grad():
+        assert not dsa_hook.has_optimizer(torch.optim.Optimizer)
+        torch.optim.AdamW([weight])
+        assert not hook.is_trained_from(it) and not hook.is_trained_from(it)
+    assert hook.is_trained_from(it)
 
 
 class Generates(torch.utils.data.DataLoader):
