@@ -400,6 +400,7 @@ struct profile {
 		world; /* of a job's the one that was observed; UNKNOWN: it has no
 			       * others, as far as is known */
 	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
+	bool untrained;    /* no backward() followed a batch of the program's loader */
 	double handover_s; /* time of the training thread to take over a batch that lies
 			    * ready, which synthetic windows do not have */
 	struct profile_word engine, cache; /* of profile_engines, profile_caches */

@@ -208,12 +208,15 @@ def check_validates(scratch):
 def check_reuses(scratch):
     """An evaluation with the loader that trains is none of the training, and ends."""
     steps, epochs = FILES // BATCH, 3
-    done = dsa_run(scratch, "out-reuses", "-q --observe", "reuses", "data", f"epochs={epochs}")
-    result = result_of(scratch, "out-reuses")
-    tap.ok(done.returncode == 0 and result["epoch_starts"]["count"] == epochs and
-           result["processes"][0]["samples"] == epochs * (steps - 1) * BATCH,
-           "evaluations with the same loader: only what trains is counted",
-           result["epoch_starts"], result["processes"][0], done.stderr)
+    for first in "first=0", "first=1":
+        done = dsa_run(scratch, "out-reuses", "-q --observe", "reuses", "data",
+                       f"epochs={epochs}", first)
+        result = result_of(scratch, "out-reuses")
+        tap.ok(done.returncode == 0 and result["epoch_starts"]["count"] == epochs and
+               result["processes"][0]["samples"] == epochs * (steps - 1) * BATCH and
+               "untrained" not in result["loader"],
+               f"{first}: evaluations with the same loader: only what trains is counted",
+               result["epoch_starts"], result["processes"][0], result["loader"], done.stderr)
     done = dsa_run(scratch, "out-leaves", "-q --budget 4s", "reuses", "data", "leaves=20",
                    "epochs=1000")
     tap.ok(set(done.stdout.split()) == {str(steps)},
@@ -222,12 +225,31 @@ def check_reuses(scratch):
 
 def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
-    for part, why in (("two", "another loader gives a batch in each step"),
-                      ("infers", "before a loop was measured: torch's DataLoader made batches, "
-                       "but no backward() ran between two of them")):
-        done = dsa_run(scratch, f"out-{part}", "--observe", part, "data")
+    for part, options, why in (
+            ("two", "--observe", "another loader gives a batch in each step"),
+            ("infers", "", "before a loop was measured: torch's DataLoader made batches, but no "
+             "backward() ran between two of them")):
+        done = dsa_run(scratch, f"out-{part}", options, part, "data")
         tap.ok(done.returncode == 3 and why in done.stderr and "the end" in done.stdout,
                f"{part}: why there is no result", done.stdout, done.stderr)
+    done = dsa_run(scratch, "out-observed", "--observe", "infers", "data")
+    result = result_of(scratch, "out-observed")
+    tap.ok("no backward() followed a batch: this is inference" in done.stdout and
+           result["loader"].get("untrained") is True and
+           result["processes"][0]["samples"] == FILES - BATCH,
+           "infers: observed, and told", done.stdout, done.stderr, result["processes"][0])
+
+
+def check_after(scratch):
+    """What only evaluated gives way to what trains, in another process, too."""
+    done = scratch.run(DSA, "run", "-q", "-o", "out-after", "--observe", "--", "sh", "-c",
+                       '"$0" "$1" infers data; "$0" "$1" train data rate=4000 epochs=1', PYTHON,
+                       PROGRAM)
+    result = result_of(scratch, "out-after")
+    tap.ok(done.stdout.count("the end") == 2 and "untrained" not in result["loader"] and
+           result["processes"][0]["samples"] == FILES - BATCH,
+           "a program that trains after one that does not is measured", done.stdout,
+           done.stderr, result["loader"], result["processes"])
 
 
 def check_alone(scratch):
@@ -410,8 +432,9 @@ def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
              "validates": check_validates, "untrained": check_untrained,
-             "reuses": check_reuses, "alone": check_alone, "breaks": check_breaks,
-             "ahead": check_ahead, "python": check_python, "batches": check_batches,
+             "reuses": check_reuses, "after": check_after, "alone": check_alone,
+             "breaks": check_breaks, "ahead": check_ahead,
+             "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),

@@ -481,6 +481,7 @@ struct trace_loader {
 	uint32_t kind;         /* enum trace_loader_kind */
 	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
 	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
+	uint32_t untrained;    /* 1: no backward() followed a batch of it */
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can, so far. */
 	char no_list[TRACE_NO_LIST];

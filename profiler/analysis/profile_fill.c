@@ -111,6 +111,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->prep_delay_s = profile_fill_positive(loader->prep_delay);
 	profile->emulated_per_s = profile_fill_positive(loader->emulated_per_s);
 	profile->storage_is_memory = loader->memory;
+	profile->untrained = loader->untrained;
 	if (loader->remote) {
 		profile->requests = (struct profile_requests){
 			.listing_age_s = profile_fill_positive(loader->listing_age_s),

@@ -82,6 +82,8 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.trace = hook.page == NULL ? NULL : hook_session();
 	if (hook.trace == NULL)
 		return -ENOENT;
+	if (!about->untrained)
+		hook_forget_untrained(hook.trace, hook.page);
 	hook.calls = *calls;
 	hook.pair = UINT32_MAX;
 	hook.step_ns = 0;

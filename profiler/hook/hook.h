@@ -76,6 +76,7 @@ struct hook_about {
 	/* Why batches can't be given again, for trace_loader.no_list: nothing is asked from
 	 * HOOK_LIST then. NULL: they can, as far as the hook knows. */
 	const char *no_list;
+	uint32_t untrained; /* 1: no backward() has followed a batch of it */
 	uint32_t
 		libdsa; /* 1: the program has dsa's module, and may open its loader, too */
 };
@@ -92,7 +93,8 @@ struct hook_recipe {
 };
 
 /*
- * The loader that asks will be driven from its next batch on. 0; -EBUSY: another one is, or
+ * The loader that asks will be driven from its next batch on. What was observed of an
+ * untrained one that closed, in any process, is forgotten for one that is not. 0; -EBUSY: another one is, or
  * the program has libdsa's, or is one of several; -ENOENT: there is no session or no page
  * (io_page.h), or it is of another version of dsa.
  */

@@ -1,7 +1,7 @@
 /*
  * hook_state.h - the driver of a loader that the program brought. Private to profiler/hook/:
  * hook.c opens it and tells it of steps, hook_windows.c brings the loader into the windows'
- * states, and hook_made.c adds up what its batches took.
+ * states, hook_made.c adds up what its batches took, and hook_forget.c takes that back.
  */
 #ifndef DSA_HOOK_STATE_H
 #define DSA_HOOK_STATE_H
@@ -54,6 +54,10 @@ void hook_drain(void *hook);
 
 /* Adds the batches that were made since the last call to the window. */
 void hook_add_batches(struct hook *hook, struct trace_window *window);
+
+/* Where the loader that was observed has closed, and no backward() ever followed a batch of
+ * it: as if none had driven, for one that trains. */
+void hook_forget_untrained(struct trace *trace, struct io_page *page);
 
 /* The program has begun another epoch, while it is observed. */
 void hook_begin_epoch(struct hook *hook);

@@ -79,6 +79,9 @@ void load_watch_poll(struct load_watch *watch, struct trace *const *traces,
 	struct glance glance = {.watch = watch, .traces = traces, .count = count};
 	const struct trace *trace = traces[0];
 
+	/* What was observed is forgotten, and begins anew. */
+	if (trace->observe && watch->window > 0 && trace->window_now < watch->window)
+		watch->window = 0;
 	while (watch->window < trace->window_count && watch->window < TRACE_WINDOWS) {
 		const struct trace_window *window = &trace->windows[watch->window];
 		bool over =

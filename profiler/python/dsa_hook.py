@@ -17,6 +17,7 @@ on as without dsa, and dsa is told why.
 
 import functools
 import os
+import sys
 import time
 import weakref
 
@@ -70,6 +71,7 @@ class Hook:
         self.loader = None  # that drives: a weak reference, one for each loader
         self.loads = None  # its data set and batch
         self.by_backward = False  # it was found, and not by patience
+        self.early = True  # one may be observed before that
         self.driven = 0  # its steps
         self.over = False  # its last epoch, to which the next one is to come,
         self.other = False  # and is of another data set
@@ -79,7 +81,7 @@ class Hook:
         self.backwards = 0
         self.asked_ns = None  # a batch, before there is a driver,
         self.waited_ns = 0  # and for a backward so far
-        self.observes = False
+        self.observes = None  # what dsa wants, once that was looked at
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
         self.mixed = False  # another loader gave a batch in the step under way,
@@ -93,6 +95,8 @@ class Hook:
             batch = self.plain(it)
             returned(it)
             return batch
+        if self.is_provisional() and self.is_trained(it):
+            self.drop()
         if not self.drives(it):
             return self.next_of_other(it)
         self.inside = True
@@ -106,14 +110,14 @@ class Hook:
             self.inside = False
 
     def drives(self, it):
-        """True of the iterator that is followed, and of one that is to be from now on. Where
-        backward() told the loader, each iterator waits for its own: it may be there to evaluate
-        on the same data."""
+        """True of the iterator that is followed, and of one that is to be from now on: from its
+        second batch. Where backward() told the loader, each iterator waits for its own: it may
+        be there to evaluate on the same data."""
         if self.loading is None:
             return False
         if self.loading.asked == (it, getattr(it, "_sampler_iter", None)):
             return True
-        if self.by_backward and not self.is_trained(it):
+        if it._dsa_steps == 0 or self.by_backward and not self.is_trained(it):
             return False
         return it._dsa_loader is self.loader or self.succeeds(it)
 
@@ -146,7 +150,7 @@ class Hook:
         if self.loading is not None:  # a step with this in it is none of the loop
             self.library.outside(now())
             self.mixed |= self.is_read_in_turn(it)
-        elif self.is_trained_from(it) and self.takes(it):
+        elif self.is_to_drive(it) and self.takes(it):
             return self.next(it)
         began, it._dsa_backwards = now(), self.backwards  # a thread may ask meanwhile
         it._dsa_driven = self.driven
@@ -187,13 +191,35 @@ class Hook:
                 raise
         return self.plain(it)
 
-    def is_trained_from(self, it):
+    def is_to_drive(self, it):
+        if self.observes is None:
+            self.observes = self.library.observes()
+        if it._dsa_steps == 0:
+            return False
+        if self.is_trained(it):
+            return True
+        if self.observes == ONLY_WATCHES and "dsa" not in sys.modules:  # whose loader may come
+            return self.early
+        return self.has_waited(it)
+
+    def is_provisional(self):
+        """What is only observed is so from the first batches on, until it is seen to train."""
+        return (self.loading is not None and not self.by_backward and
+                self.observes == ONLY_WATCHES)
+
+    def drop(self):
+        """What it was observed to do so far was to evaluate: libdsa forgets that."""
+        self.library.close()
+        self.loading = self.loader = None
+        self.mixed, self.mixed_steps = False, 0
+
+    def has_waited(self, it):
+        """True of the loader with most steps, when no backward() will come."""
         asked = now()
         if self.asked_ns is not None and not self.is_validation():
             self.waited_ns += asked - self.asked_ns
         self.asked_ns = asked
-        return self.is_trained(it) or (
-            it._dsa_steps >= max(1, self.most) and self.waited_ns > PATIENCE_S * 10**9)
+        return it._dsa_steps >= self.most and self.waited_ns > PATIENCE_S * 10**9
 
     def is_validation(self):
         """True where the program asks for no gradients now, but is to train."""
@@ -217,15 +243,16 @@ class Hook:
         return False
 
     def take(self, it):
-        serves = self.served(it)
+        serves, self.by_backward = self.served(it), self.is_trained(it)
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
         if not self.driver.open(self.about(serves), loading):
-            self.turn_off()
+            if self.by_backward or not self.early:
+                self.turn_off()
+            self.early = False
             return False
         self.loading = loading
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
-        self.by_backward = self.is_trained(it)
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
         self.library.epoch(it._dsa_start_ns)
@@ -235,7 +262,6 @@ class Hook:
 
     def refusal(self, it):
         """Why this can't be measured; None: it can."""
-        self.observes = self.library.observes()
         needed = NEEDED + (NEEDED_OF_WORKERS if getattr(it, "_num_workers", 0) else ())
         missing = [name for name in needed if not hasattr(it, name)]
         if missing:
@@ -252,7 +278,8 @@ class Hook:
         return dsa_library.About(
             TORCH, os.fsencode(root), f"torch {self.torch.__version__}".encode(),
             count(dataset), count(it._index_sampler), batch or it._sampler_iter.most, workers,
-            it._prefetch_factor if workers else 0, not in_order, no_list)
+            it._prefetch_factor if workers else 0, not in_order, no_list,
+            not self.by_backward)
 
     # -- its steps --
 
@@ -273,12 +300,11 @@ class Hook:
     def step(self, it):
         entered = now()
         self.driven += 1
+        it._dsa_backwards, it._dsa_driven = self.backwards, self.driven
         loading, library = self.loading, self.library
         self.check_mixed()
         if loading.asked != (it, it._sampler_iter):
-            batch = self.begin_epoch(it, entered)
-            if it._dsa_steps == 0:
-                return batch
+            self.begin_epoch(it, entered)
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not library.request(entered):
@@ -304,28 +330,22 @@ class Hook:
         """Two loaders that are read in turn have no step of their own."""
         self.mixed_steps = self.mixed_steps + 1 if self.mixed else 0
         self.mixed = False
-        if self.mixed_steps == MIXED:
+        if self.mixed_steps == MIXED and not self.is_provisional():
             raise Unmeasured("another loader gives a batch in each step, so that none is of "
                              "one loader alone: dsa.watch() measures what yields both")
 
     def begin_epoch(self, it, entered):
-        """The program began another one: what that costs is no step. Returns its first batch,
-        unless that was given before it was known to be one."""
+        """The program began another one, and has its first batch: what that cost is no step."""
         self.library.outside(entered)
         self.library.loader(key_of_iterator(it))
         self.library.cut(self.other)
         self.other = False
         loaded = self.loading.source == LOADED  # whose workers had no time for it
         self.follow(it, self.served(it))
-        batch, began = None, now()
-        if it._dsa_steps == 0:
-            batch, _ = self.loading.next()
-            it._dsa_start_ns += now() - began
-        elif not self.observes:  # the sampler may have ended, and goes on now
+        if not self.observes:  # the sampler may have ended, and goes on now
             self.loading.prime()
         if not loaded:
             self.library.epoch(it._dsa_start_ns)
-        return batch
 
     def leave(self):
         """dsa has seen enough, or a call failed."""

@@ -26,7 +26,8 @@ class About(ctypes.Structure):
                 ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
                 ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
                 ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32),
-                ("no_list", ctypes.c_char_p), ("libdsa", ctypes.c_uint32)]
+                ("no_list", ctypes.c_char_p), ("untrained", ctypes.c_uint32),
+                ("libdsa", ctypes.c_uint32)]
 
 
 class Recipe(ctypes.Structure):

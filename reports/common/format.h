@@ -120,6 +120,9 @@ format_words format_outside;
 /* Which of the program's loaders was measured, where it has several; or nothing. */
 format_words format_which_loader;
 
+/* That the loop evaluates, and does not train; or nothing. */
+format_words format_untrained;
+
 /* What the program itself reads beside the loader, where that is much; or nothing. */
 format_words format_program_reads;
 

@@ -209,3 +209,10 @@ void format_which_loader(FILE *out, const struct profile *profile)
 			"asked for a batch first",
 			(unsigned long long)profile->loaders);
 }
+
+void format_untrained(FILE *out, const struct profile *profile)
+{
+	if (profile->untrained)
+		fputs("no backward() followed a batch: this is inference or evaluation",
+		      out);
+}

@@ -66,6 +66,7 @@ const struct field field_profile[] = {
 	AT("disk_cache.full", COUNT, disk_cache.full),
 	AT("disk_cache.hit_s", NUMBER, disk_cache.hit_s),
 	AT("loader.kind", LOADER, loader_kind),
+	AT("loader.untrained", YES, untrained),
 	AT("loader.handover_s", NUMBER, handover_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
 		AT("split.by", SPLIT, split),

@@ -377,6 +377,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	box_sentence(box, "ranks", format_string(format_ranks, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
+	box_sentence(box, "loop", format_string(format_untrained, profile));
 	box_sentence(box, "program", format_string(format_program_reads, profile));
 	box_sentence(box, "seen", format_string(format_unseen, profile));
 	box_sentence(box, "recipe", format_string(format_recipe, profile));

@@ -209,13 +209,14 @@ def validates(folder, workers=0, leaves=10**6, every=10**6):
     print("the end", flush=True)
 
 
-def reuses(folder, workers=2, leaves=10**6, epochs=3):
+def reuses(folder, workers=2, leaves=10**6, epochs=3, first=0):
     """Evaluates with the loader that it trains with, after each epoch, which it leaves after so
-    many steps; gradients are off in the step alone. Tells the batches of each evaluation."""
+    many steps, and if `first` before them; gradients are off in the step alone. Tells the
+    batches of each evaluation."""
     training = Training(800)
     loader = loader_of(Files(folder, 1), num_workers=int(workers))
-    for _ in range(int(epochs)):
-        for step, batch in enumerate(loader):
+    for epoch in range(-int(first), int(epochs)):
+        for step, batch in enumerate(loader if epoch >= 0 else ()):
             training.step(batch)
             if step == int(leaves):
                 break
@@ -430,15 +431,15 @@ def guard_devices():
 def guard_patience(hook):
     """Waiting for a backward() ends, but not while the program validates before it trains."""
     import dsa_hook
-    hook.torch, dsa_hook.PATIENCE_S = torch, 0
+    hook.torch, hook.observes, dsa_hook.PATIENCE_S = torch, 0, 0
     it = types.SimpleNamespace(_dsa_steps=1, _dsa_backwards=0, _dsa_driven=0)
     weight = torch.nn.Parameter(torch.zeros(()))
-    assert not hook.is_trained_from(it)
+    assert not hook.is_to_drive(it)
     with torch.no_grad():
         assert not dsa_hook.has_optimizer(torch.optim.Optimizer)
         torch.optim.AdamW([weight])
-        assert not hook.is_trained_from(it) and not hook.is_trained_from(it)
-    assert hook.is_trained_from(it)
+        assert not hook.is_to_drive(it) and not hook.is_to_drive(it)
+    assert hook.is_to_drive(it)
 
 
 class Generates(torch.utils.data.DataLoader):
@@ -459,7 +460,7 @@ def guard_loaders(make_hook):
     hook = make_hook(module, library, lambda it: "plain")
     stream = Stream([], iter([[1, 2]]))
     next(stream)
-    it = types.SimpleNamespace(_dsa_loader=None, _sampler_iter=stream)
+    it = types.SimpleNamespace(_dsa_loader=None, _sampler_iter=stream, _dsa_steps=1)
     hook.inside = True  # of another thread
     assert hook.next(it) == "plain" and not stream.lengths
     hook.inside, hook.loading = False, types.SimpleNamespace(asked=None)

@@ -234,6 +234,51 @@ static void batches_of_other_loaders_are_not_observed(void **state)
 	assert_int_equal(window->made.batches, 2 * STEPS + 3);
 }
 
+static int open_anew(uint32_t untrained)
+{
+	struct hook_about about = fake_about;
+
+	about.untrained = untrained;
+	fake.source = HOOK_STREAM;
+	return dsa_hook_open(&about, &fake_calls);
+}
+
+/* In this process or another one; not of what trained, nor for what does not either. */
+static void what_only_evaluated_is_forgotten_for_what_trains(void **state)
+{
+	enum { STEPS = 30 };
+	struct trace *trace = driven.trace;
+	const struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, 0);
+
+	(void)state;
+	dsa_hook_close();
+	trace->observe = 1;
+	trace->windows[0].length_ns = UINT64_MAX;
+	trace->driver = 0;
+	assert_int_equal(open_anew(1), 0);
+	assert_true(trace->loader.untrained);
+	dsa_hook_epoch(5);
+	for (int i = 0; i < STEPS; i++)
+		assert_true(fake_step());
+	fake.page->parts[0].calls = 3;
+	dsa_hook_close();
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(open_anew(1), -EBUSY);
+	assert_true(window->steps > 0 && trace->batch_count > 0);
+	assert_int_equal(open_anew(0), 0);
+	assert_false(trace->loader.untrained);
+	assert_int_equal(trace->epoch_starts + fake.page->parts[0].calls, 0);
+	assert_int_equal(trace->loaders, 1);
+	for (int i = 0; i < STEPS / 2; i++)
+		assert_true(fake_step());
+	dsa_hook_close();
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_in_range(window->steps, 1, STEPS / 2);
+	assert_in_range(window->made.batches, 1, STEPS / 2);
+	assert_int_equal(counted(TRACE_delivered_batches), STEPS / 2);
+	assert_int_equal(open_anew(0), -EBUSY);
+}
+
 static void one_of_several_programs_is_refused(void **state)
 {
 	(void)state;
@@ -273,6 +318,7 @@ int main(int argc, char **argv)
 		TEST(observed_programs_stay_throttled),
 		TEST(an_observed_run_has_whole_epochs_up_to_its_end),
 		TEST(batches_of_other_loaders_are_not_observed),
+		TEST(what_only_evaluated_is_forgotten_for_what_trains),
 		TEST(one_of_several_programs_is_refused),
 	};
 

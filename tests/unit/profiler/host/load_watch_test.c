@@ -144,6 +144,27 @@ static void one_that_was_never_measured_has_none(void **state)
 	assert_int_equal(watch.window, 2);
 }
 
+static void one_that_begins_anew_has_that_of_its_new_end(void **state)
+{
+	struct trace_window *window = begin();
+
+	(void)state;
+	traces[0]->observe = 1;
+	traces[0]->window_now = 1;
+	let_pass(500 * MS);
+	window->state = TRACE_DONE;
+	look();
+	traces[0]->loads[0].length_ns = 0;
+	traces[0]->window_now = 0;
+	window->state = TRACE_RUNNING;
+	look();
+	traces[0]->window_now = 1;
+	let_pass(500 * MS);
+	window->state = TRACE_DONE;
+	look();
+	assert_in_range(traces[0]->loads[0].length_ns, 500 * MS, 900 * MS);
+}
+
 static void old_moments_make_room(void **state)
 {
 	struct trace_window *window = begin();
@@ -167,6 +188,7 @@ int main(int argc, char **argv)
 		WATCHED(a_short_window_has_that_of_a_quarter_of_a_second),
 		WATCHED(one_that_came_and_went_between_two_looks_has_some),
 		WATCHED(one_that_was_never_measured_has_none),
+		WATCHED(one_that_begins_anew_has_that_of_its_new_end),
 		WATCHED(old_moments_make_room),
 	};
 

@@ -381,6 +381,19 @@ static void several_loaders_are_told(void **state)
 	profile_free(&profile);
 }
 
+static void a_loop_that_trains_nothing_is_told(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	writes(format_untrained, &profile, "");
+	profile.untrained = true;
+	writes(format_untrained, &profile,
+	       "no backward() followed a batch: this is inference or evaluation");
+	profile_free(&profile);
+}
+
 /* 1000 samples/s, of each of which the loader reads 100 KB in one call. */
 static void reads_of_the_program_are_told_where_they_are_much(void **state)
 {
@@ -527,6 +540,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(time_beside_the_budget_is_told),
 		cmocka_unit_test(a_cache_that_holds_all_is_told_in_bytes),
 		cmocka_unit_test(several_loaders_are_told),
+		cmocka_unit_test(a_loop_that_trains_nothing_is_told),
 		cmocka_unit_test(reads_of_the_program_are_told_where_they_are_much),
 		cmocka_unit_test(
 			of_measurements_that_disagree_it_is_said_which_to_trust),
