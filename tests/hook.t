@@ -324,7 +324,7 @@ def check_end_of_data(scratch):
 
 def check_odd(scratch, kind):
     """What reads something else the next time, or nothing, is found out."""
-    done = dsa_run(scratch, f"out-{kind}", "-q --budget 4s", "odd", "data", f"kind={kind}")
+    done = dsa_run(scratch, f"out-{kind}", "-q --budget 6s", "odd", "data", f"kind={kind}")
     result = result_of(scratch, f"out-{kind}")
     windows = [w for w in result["windows"] if w["kind"] == "cached" and w.get("steps")]
     if kind == "memory":
