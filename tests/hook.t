@@ -227,9 +227,11 @@ def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
     for part, options, why in (
             ("two", "--observe", "another loader gives a batch in each step"),
+            ("two same=1", "--observe", "another loader gives a batch in each step"),
             ("infers", "", "before a loop was measured: torch's DataLoader made batches, but no "
-             "backward() ran between two of them")):
-        done = dsa_run(scratch, f"out-{part}", options, part, "data")
+             "backward() ran between two of them: --observe measures")):
+        name, *words = part.split()
+        done = dsa_run(scratch, f"out-{part}", options, name, "data", *words)
         tap.ok(done.returncode == 3 and why in done.stderr and "the end" in done.stdout,
                f"{part}: why there is no result", done.stdout, done.stderr)
     done = dsa_run(scratch, "out-observed", "--observe", "infers", "data")

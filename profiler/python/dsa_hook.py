@@ -436,7 +436,8 @@ def wrap(hook, it):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                   it._dataset_kind != MAP)
         it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = it._dsa_driven = 0
-        if it._dsa_loader is hook.loader and not hook.by_backward:
+        # One of the program's has to be followed first; what dsa makes itself is at once.
+        if it._dsa_loader is hook.loader and (hook.inside or not hook.by_backward):
             hook.prolong(it._sampler_iter)
 
 

@@ -192,9 +192,7 @@ static void conductor_end_hint_of_hook(const struct job *job, char text[CONDUCTO
 	else if (conductor_end_made(job))
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": torch's DataLoader made batches, but no backward() ran "
-			 "between two of them: such a loop is measured when it lasts "
-			 "longer than 20 s, unless gradients are off and there is an "
-			 "optimizer");
+			 "between two of them: --observe measures what only evaluates");
 	else if (preload_was_hooked(target->preload))
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": the hook runs in it, and saw no batch of torch's "

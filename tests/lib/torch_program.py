@@ -228,12 +228,15 @@ def reuses(folder, workers=2, leaves=10**6, epochs=3, first=0):
         print(seen, flush=True)
 
 
-def two(folder, seconds=0):
-    """Loaders that are read in turn, for so long or two epochs."""
-    training, epochs, end = Training(10**5), 0, time.monotonic() + seconds
+def two(folder, seconds=0, same=0):
+    """Loaders that are read in turn, which nobody keeps, or iterators of the same one, for so
+    long or two epochs."""
+    training, data = Training(10**5), Files(folder, 0)
+    loader, epochs, end = loader_of(data), 0, time.monotonic() + seconds
     while epochs < 2 or time.monotonic() < end:
         epochs += 1
-        for one, _ in zip(loader_of(Files(folder, 0)), loader_of(Files(folder, 0))):
+        turns = zip(loader, loader) if same else zip(loader_of(data), loader_of(Files(folder, 0)))
+        for one, _ in turns:
             training.step(one)
     print("the end", flush=True)
 
