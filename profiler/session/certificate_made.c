@@ -66,6 +66,15 @@ static bool made_seen(struct window *window)
 	return true;
 }
 
+/* What its steps took was made in it; false writes that it was not seen. */
+static bool made_any(struct window *window)
+{
+	return window->raw->made.batches > 0 ||
+	       window_judge(window, false,
+			    "void: no batch was seen to be made for its %.0f samples",
+			    window->samples);
+}
+
 /* The same files as when they were listed; false writes why not. */
 static bool made_alike(struct window *window)
 {
@@ -88,7 +97,7 @@ static bool made_alike(struct window *window)
 			"void: %u of %u batches opened or read something else "
 			"than the first time",
 			made->other, made->batches);
-	return true;
+	return made_any(window);
 }
 
 /* What came from storage is none that was read. */
@@ -219,6 +228,8 @@ static bool made_stream(struct window *window)
 
 	if (made->listed_bytes > 0)
 		return made_listed(window);
+	if (made->lost == 0 && !made_any(window))
+		return false;
 	return window_judge(window, made->lost == 0,
 			    "%s%u batches of the stream as it comes, %u not recorded",
 			    made->lost == 0 ? "" : "void: ", made->batches, made->lost);

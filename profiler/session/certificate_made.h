@@ -12,7 +12,8 @@
  *
  *	synthetic	no batch made; copies that the program changed cost little
  *	loaded		batches made; as of a synthetic and of a cached one otherwise
- *	cached, prep, real	each batch opened and read what it did when it was listed
+ *	cached, prep, real	batches made, each of which opened and read what it did when it
+ *			was listed
  *	cached, prep	of what they read hardly any came from storage, or no more than
  *			four pages while all of it lay in memory
  *	real		as cached; with drawn hits what was evicted did; with an emulated

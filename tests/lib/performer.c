@@ -84,7 +84,7 @@ static void perform(struct performer *performer, struct trace_window *window)
 	session_answer(performer->trace, window, &did);
 	window->staged = window->stage;
 	window->end.cache_bytes = (uint64_t)(performer->filled * 1e8);
-	window->made.batches = window->kind == TRACE_LOADED;
+	window->made.batches = window->kind != TRACE_SYNTHETIC;
 }
 
 /* Others use half of all CPU time, and leave none idle. */

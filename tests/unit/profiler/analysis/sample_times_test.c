@@ -203,7 +203,7 @@ static void add_made(struct trace *trace, enum trace_kind kind, unsigned flags,
 							    .step_ms = 10});
 
 	window->first_batch = trace->batch_count;
-	window->batch_records = 1;
+	window->batch_records = window->made.batches = 1;
 	trace->batches[trace->batch_count++] = (struct trace_batch){
 		.window = (uint32_t)(window - trace->windows),
 		.begin_ns = 1,

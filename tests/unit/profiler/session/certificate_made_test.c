@@ -180,6 +180,27 @@ static void data_in_memory_needs_no_file(void **state)
 	assert_true(proven(TRACE_REAL, TRACE_WARM, "no file read in 20 batches"));
 }
 
+static void steps_without_a_batch_prove_nothing(void **state)
+{
+	(void)state;
+	trace->windows[0].made = (struct trace_made){.batches = 0};
+	assert_false(proven(TRACE_CACHED, 0, "no batch was seen to be made"));
+	assert_false(proven(TRACE_REAL, TRACE_WARM, "no batch was seen to be made"));
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "no batch was seen to be made"));
+	trace->loader.storage_latency = .001;
+	assert_false(proven(TRACE_REAL, 0, "no batch was seen to be made"));
+	trace->loader.storage_latency = 0;
+	strcpy(trace->loader.no_list, "connections");
+	assert_false(proven(TRACE_REAL, 0, "no batch was seen to be made"));
+	trace->windows[0].made.lost = 1;
+	assert_false(proven(TRACE_REAL, 0, "1 not recorded"));
+	assert_true(proven(TRACE_REAL, TRACE_WARMUP, "as it began"));
+	trace->windows[0].made.lost = 0;
+	trace->windows[0].samples = 1; /* nothing is delivered in it */
+	trace->windows[0].end.time_ns = 1000000000;
+	assert_false(proven(TRACE_PREP, 0, "no batch was seen to be made"));
+}
+
 static void drawn_ones_read_what_was_evicted(void **state)
 {
 	struct trace_made *made = &trace->windows[0].made;
@@ -266,6 +287,7 @@ int main(int argc, char **argv)
 		TEST(cached_ones_read_what_they_did_and_from_memory),
 		TEST(pages_of_the_program_are_no_data),
 		TEST(data_in_memory_needs_no_file),
+		TEST(steps_without_a_batch_prove_nothing),
 		TEST(drawn_ones_read_what_was_evicted),
 		TEST(emulated_storage_held_reads_back),
 		TEST(one_that_the_program_left_says_so),

@@ -67,6 +67,8 @@ static void add_batches(struct trace *trace, struct trace_window *window,
 				  kind);
 		}
 	window->batch_records = trace->batch_count - window->first_batch;
+	window->made.batches = window->batch_records;
+	window->made.bytes = window->batch_records * UINT64_C(2000);
 }
 
 static void add_window(struct trace *trace, enum trace_kind kind, int block,
