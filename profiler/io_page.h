@@ -18,6 +18,7 @@
  *	| paths[]   |  of which files
  *	| written[] |  files that the program opened to write
  *	| lost[]    |  of these: what they held before is lost
+ *	| appended[]|  files that the program opened to add to, and their sizes then
  *	| marks[]   |  paths of all of them, hashed
  *	| parts[]   |  what parts of making a sample took, such as transforms
  *	| slowest[] |  samples
@@ -51,6 +52,7 @@ enum {
 	IO_WRITTEN = 256,   /* names of files */
 	IO_MARKS = 1 << 16, /* paths that are known again, with a name or without */
 	IO_LOST = 8,
+	IO_APPENDED = 64,
 	IO_PATH = 488,    /* with its end; longer ones are dropped, and counted */
 	IO_PID_BITS = 22, /* no kernel has greater ones (PID_MAX_LIMIT) */
 	IO_PARTS = 64,
@@ -147,6 +149,16 @@ struct io_written {
 	char path[IO_PATH]; /* absolute; ends with 0 */
 };
 
+/* A file that was there and that the program opened to add to its end alone. */
+struct io_appended {
+	_Atomic uint64_t number;
+	uint64_t size, inode; /* at first */
+	/* Who has it open, if there was no batch yet. */
+	_Atomic uint32_t pid, fd;
+	_Atomic uint64_t told; /* 0: not yet; else the number by which it is put back */
+	char path[IO_PATH];
+};
+
 enum { IO_NAMELESS, IO_NAMING, IO_NAMED };
 
 /* A part of making samples, of the batches that were looked at. Two of one name are one:
@@ -222,9 +234,11 @@ struct io_page {
 
 	/* So far. Of ranges and files those beyond their room are not there. */
 	_Atomic uint64_t batch_count, range_count, path_bytes, written_count;
+	_Atomic uint64_t appended_count;
 
-	/* Files that were to be kept, each called by its number from 1 on in kept_folder;
-	 * and of them those that could not be, or that its script has no line for. */
+	/* Files that were to be kept, each called by its number from 1 on in kept_folder,
+	 * where nothing is kept of one that was added to; and of them those that could not
+	 * be, or that its script has no line for. */
 	_Atomic uint64_t kept_count, lost_count;
 
 	/* Processes, ranges and files there was no room for. */
@@ -242,6 +256,7 @@ struct io_page {
 	struct io_range ranges[IO_RANGES];
 	char paths[IO_PATHS];
 	struct io_written written[IO_WRITTEN], lost[IO_LOST];
+	struct io_appended appended[IO_APPENDED];
 	_Atomic uint64_t marks[IO_MARKS];
 	struct io_part parts[IO_PARTS];
 	struct io_slow slowest[IO_SLOWEST];

@@ -147,13 +147,14 @@ def is_mine(path):
 
 
 def check_evaluates(scratch):
-    keep, early, inside, old = map(scratch.at, ("checkpoint", "early", "inside", "old"))
-    for name in (keep, early, inside, old):
+    keep, early, inside, old, log = map(
+        scratch.at, ("checkpoint", "early", "inside", "old", "log"))
+    for name in (keep, early, inside, old, log):
         with open(name, "w", encoding="ascii") as file:
             file.write("mine")
     done = dsa_run(scratch, "out-evaluates", "-q --budget 9s --grace 1m", "evaluates", "data",
                    "workers=2", f"keep={keep}", f"early={early}", f"inside={inside}",
-                   f"pictures={PICTURES}", f"old={old}")
+                   f"pictures={PICTURES}", f"old={old}", f"log={log}")
     tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
     result = result_of(scratch, "out-evaluates")
     tap.ok(result["configuration"]["batch"] == BATCH, "validation first: the loader that "
@@ -162,12 +163,13 @@ def check_evaluates(scratch):
            result["run"])
     tap.ok(is_mine(keep), "validation first: the checkpoint that was there stays")
     names, more = result["files_written"], result["files_written_more"]
-    tap.ok(inside + ".0" in names and len(names) + more > PICTURES and not is_mine(inside),
+    tap.ok(inside + ".0" in names and len(names) + more > PICTURES and not is_mine(inside) and
+           log in names and not is_mine(log),
            "what it wrote inside its loop is told", len(names), more)
-    tap.ok(result["files_kept"]["count"] == 3 and result["files_kept"]["lost"] == 0,
+    tap.ok(result["files_kept"]["count"] == 4 and result["files_kept"]["lost"] == 0,
            "what was there before is kept, however many there are", result["files_kept"])
     subprocess.run(["sh", result["files_kept"]["put_back"]], check=True)
-    tap.ok(all(map(is_mine, (early, inside, old))), "and can be put back, as can what it removed")
+    tap.ok(all(map(is_mine, (early, inside, old, log))), "and can be put back, as can what it removed")
 
 
 def check_batches(scratch):

@@ -7,6 +7,7 @@
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/mapped.h"
 #include "profiler/io/meter.h"
+#include "profiler/io/written_files.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -220,15 +221,6 @@ static void batch_total(struct io_slot *slot, const struct io_batch *batch)
 	attach_add(slot, IO_storage_bytes, batch->storage_bytes);
 }
 
-/* From the first batch on: what the program overwrites in its first step is the user's, too. */
-static void batch_keep_files(struct io_page *page)
-{
-	uint64_t none = 0;
-
-	if (page->keeping == 0)
-		atomic_compare_exchange_strong(&page->keeping, &none, clock_real());
-}
-
 static void batch_finish(struct io_slot *slot, uint32_t samples)
 {
 	struct io_page *page = attach_self.page;
@@ -238,7 +230,7 @@ static void batch_finish(struct io_slot *slot, uint32_t samples)
 
 	batch_look(&end, slot);
 	batch_know_mapped();
-	batch_keep_files(page);
+	written_begin(page);
 	number = atomic_fetch_add(&page->batch_count, 1);
 	batch = &page->batches[number % IO_BATCHES];
 	atomic_store(&batch->number, 0);

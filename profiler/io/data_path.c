@@ -45,30 +45,48 @@ bool data_path(const char *path)
 	       strstr(path, "/__pycache__/") == NULL;
 }
 
-/* Writes "/proc/self/fd/" and the number. */
-static void data_path_link(int fd, char link[32])
-{
-	char *at = link + 31;
-	unsigned number = (unsigned)fd;
+enum { LINK = 64 };
 
-	*at = '\0';
+/* Writes the end of a link before `at`, and returns where it begins then. */
+static char *data_path_before(char *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	return memcpy(at - length, text, length);
+}
+
+static char *data_path_number(char *at, uint32_t number)
+{
 	do {
 		*--at = (char)('0' + number % 10);
 		number /= 10;
 	} while (number > 0);
-	memcpy(link, "/proc/self/fd/", 14);
-	memmove(link + 14, at, strlen(at) + 1);
+	return at;
 }
 
-int data_path_of(int fd, char *path, size_t size)
+static const char *data_path_link(uint32_t pid, int fd, char link[LINK])
 {
-	char link[32];
-	long length;
+	char *at = link + LINK - 1;
 
-	data_path_link(fd, link);
-	length = syscall(SYS_readlinkat, AT_FDCWD, link, path, size);
+	*at = '\0';
+	at = data_path_before(data_path_number(at, (uint32_t)fd), "/fd/");
+	at = pid > 0 ? data_path_number(at, pid) : data_path_before(at, "self");
+	return data_path_before(at, "/proc/");
+}
+
+int data_path_there(uint32_t pid, int fd, char *path, size_t size)
+{
+	char link[LINK];
+	long length = syscall(SYS_readlinkat, AT_FDCWD, data_path_link(pid, fd, link),
+			      path, size);
+
 	if (length < 0 || (size_t)length >= size || path[0] != '/')
 		return -1;
 	path[length] = '\0';
 	return (int)length;
+}
+
+int data_path_of(int fd, char *path, size_t size)
+{
+	return data_path_there(0, fd, path, size);
 }

@@ -11,15 +11,26 @@
 	"; mkdir -p -- \"${path%/*}/\" && "                                            \
 	"if [ \"$(stat -c %d:%i \"$kept\" 2>&1)\" = "                                  \
 	"\"$(stat -c %d:%i \"$path\" 2>&1)\" ]; then rm -f -- \"$kept\"; "             \
-	"else mv -fT -- \"$kept\" \"$path\"; fi\n"
+	"else mv -fT -- \"$kept\" \"$path\"; fi"
+
+/* Once: what is added after that stays. Another file may have its name. */
+#define CUT                                                                            \
+	"; if [ -e \"$kept\" ]; then "                                                 \
+	"{ [ \"$(stat -c %i \"$path\" 2>&1)\" != "
+#define CUT_OTHER " ] ||"
+#define CUT_END   "; } && rm -f -- \"$kept\"; fi"
+#define TO_MOST   " truncate -cs '<"
+#define OF_PATH   "' -- \"$path\""
+
+enum { REST = sizeof(MOVE CUT CUT_OTHER CUT_END TO_MOST OF_PATH) };
 
 /* A line with two paths: of each byte there may be four. */
-struct put_back {
-	char text[8 * PATH_MAX + sizeof(MOVE) + 64];
+struct put_back_line {
+	char text[8 * PATH_MAX + REST + 64];
 	size_t length;
 };
 
-static void put_back_plain(struct put_back *line, const char *text)
+static void put_back_plain(struct put_back_line *line, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -28,7 +39,7 @@ static void put_back_plain(struct put_back *line, const char *text)
 }
 
 /* As one word. */
-static void put_back_word(struct put_back *line, const char *path)
+static void put_back_word(struct put_back_line *line, const char *path)
 {
 	put_back_plain(line, "'");
 	for (; *path != '\0'; path++) {
@@ -40,7 +51,7 @@ static void put_back_word(struct put_back *line, const char *path)
 }
 
 /* Behind a path: a dot, and the number by which it is kept. */
-static void put_back_number(struct put_back *line, const char *kept)
+static void put_back_number(struct put_back_line *line, const char *kept)
 {
 	put_back_plain(line, ".");
 	put_back_plain(line, strrchr(kept, '/') + 1);
@@ -57,7 +68,7 @@ static bool put_back_write(int fd, const char *text, size_t length)
 }
 
 /* The first one writes what it is, too. */
-static int put_back_open(const char *folder, struct put_back *path)
+static int put_back_open(const char *folder, struct put_back_line *path)
 {
 	static const char about[] = "#!/bin/sh\n# Puts back what the program overwrote "
 				    "or removed while dsa measured it.\n";
@@ -74,28 +85,82 @@ static int put_back_open(const char *folder, struct put_back *path)
 	return fd;
 }
 
-static bool put_back_line(int fd, struct put_back *line, const char *kept,
-			  const char *path, bool again)
+static void put_back_paths(struct put_back_line *line, const struct put_back *back)
 {
 	line->length = 0;
 	put_back_plain(line, "kept=");
-	put_back_word(line, kept);
+	put_back_word(line, back->kept);
 	put_back_plain(line, " path=");
-	put_back_word(line, path);
-	if (again)
-		put_back_number(line, kept);
-	put_back_plain(line, MOVE);
-	/* at once, so that those of several processes do not mix */
-	return put_back_write(fd, line->text, line->length);
+	put_back_word(line, back->path);
+	if (back->again)
+		put_back_number(line, back->kept);
 }
 
-bool put_back_add(const char *folder, const char *kept, const char *path, bool again)
+static void put_back_digits(struct put_back_line *line, uint64_t number)
 {
-	struct put_back *line = raw_memory(sizeof(*line));
-	int fd = line == NULL ? -1 : put_back_open(folder, line);
-	bool whole = fd >= 0 && put_back_line(fd, line, kept, path, again);
+	char digits[24], *digit = digits + sizeof(digits) - 1;
 
+	*digit = '\0';
+	do {
+		*--digit = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	put_back_plain(line, digit);
+}
+
+static void put_back_most(struct put_back_line *line, uint64_t most)
+{
+	put_back_plain(line, TO_MOST);
+	put_back_digits(line, most);
+	put_back_plain(line, OF_PATH);
+}
+
+static void put_back_moves(struct put_back_line *line, const struct put_back *back)
+{
+	put_back_paths(line, back);
+	put_back_plain(line, MOVE);
+	if (back->most == UINT64_MAX)
+		return;
+	put_back_plain(line, " &&");
+	put_back_most(line, back->most);
+}
+
+static void put_back_cuts(struct put_back_line *line, const struct put_back *back)
+{
+	put_back_paths(line, back);
+	put_back_plain(line, CUT);
+	put_back_digits(line, back->inode);
+	put_back_plain(line, CUT_OTHER);
+	put_back_most(line, back->most);
+	put_back_plain(line, CUT_END);
+}
+
+typedef void put_back_what(struct put_back_line *line, const struct put_back *back);
+
+static bool put_back_by(const char *folder, const struct put_back *back,
+			put_back_what *what)
+{
+	struct put_back_line *line = raw_memory(sizeof(*line));
+	int fd = line == NULL ? -1 : put_back_open(folder, line);
+	bool whole = false;
+
+	if (fd >= 0) {
+		what(line, back);
+		put_back_plain(line, "\n");
+		/* at once, so that those of several processes do not mix */
+		whole = put_back_write(fd, line->text, line->length);
+	}
 	raw_close(fd);
 	raw_unmap(line, sizeof(*line));
 	return whole;
+}
+
+bool put_back_add(const char *folder, const struct put_back *back)
+{
+	return put_back_by(folder, back, put_back_moves);
+}
+
+bool put_back_cut(const char *folder, const struct put_back *back)
+{
+	return put_back_by(folder, back, put_back_cuts);
 }

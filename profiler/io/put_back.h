@@ -4,11 +4,24 @@
 #define DSA_PUT_BACK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Adds a line to FOLDER/put-back, which moves `kept`, FOLDER and a number, to `path`, unless
- * it is that file already; or does nothing where there is no `kept`, but for the folder.
- * `again`: to `path` with a dot and that number. Paths are absolute, and shorter than
- * PATH_MAX. False: the script has no such line. */
-bool put_back_add(const char *folder, const char *kept, const char *path, bool again);
+/* What to do with a file. Paths are absolute, and shorter than PATH_MAX. */
+struct put_back {
+	const char *kept; /* FOLDER and a number */
+	const char *path; /* what it was called */
+	bool again;       /* to move it to `path` with a dot and that number */
+	uint64_t most;    /* its first bytes, the user's; UINT64_MAX: all are */
+	uint64_t inode;   /* to cut(): of the file that has these */
+};
+
+/*
+ * Each adds a line to FOLDER/put-back, which does nothing where there is no `kept`, but for
+ * the folder: add() one that moves it, unless `path` is that file already, and cuts off what
+ * was added; cut() one that cuts that off where it is, and then removes `kept`. False: the
+ * script has no such line.
+ */
+bool put_back_add(const char *folder, const struct put_back *back);
+bool put_back_cut(const char *folder, const struct put_back *back);
 
 #endif

@@ -1,5 +1,6 @@
 /* written_files.c - notes paths in the page, and keeps files. */
 #include "profiler/io/written_files.h"
+#include "loader/base/clock.h"
 #include "loader/base/random.h"
 #include "profiler/io/attach.h"
 #include "profiler/io/coverage.h"
@@ -81,24 +82,27 @@ static void written_name(struct io_page *page, const char *path)
 }
 
 /* `state` where it holds anything by now. One without a mark, as there is no room, counts
- * each time. */
-static void written_note(struct io_page *page, int fd, enum written_state state)
+ * each time. True: it has its mark since now. */
+static bool written_note(struct io_page *page, int fd, enum written_state state)
 {
 	char path[PATH_MAX];
 	struct stat status;
-	bool first;
+	bool first, room;
 
 	if (page->batch_count == 0 || fstat(fd, &status) < 0 ||
 	    !S_ISREG(status.st_mode))
-		return;
-	if (data_path_of(fd, path, sizeof(path)) < 0)
+		return false;
+	if (data_path_of(fd, path, sizeof(path)) < 0) {
 		atomic_fetch_add(&page->dropped_written, 1);
-	else if (data_path(path) &&
-		 (written_mark(page, written_hash(path),
-			       status.st_size > 0 ? state : WRITTEN_OWN,
-			       &first) == NULL ||
-		  first))
+		return false;
+	}
+	if (!data_path(path))
+		return false;
+	room = written_mark(page, written_hash(path),
+			    status.st_size > 0 ? state : WRITTEN_OWN, &first) != NULL;
+	if (!room || first)
 		written_name(page, path);
+	return room && first;
 }
 
 /* ---- what is kept ---- */
@@ -358,12 +362,42 @@ static bool written_claim(struct io_page *page, struct written_file *file)
 	return claimed || file->again;
 }
 
+/* One that the program opened to add to; NULL: it did not. */
+static struct io_appended *written_appended(struct io_page *page, const char *path)
+{
+	for (uint64_t i = 0; i < page->appended_count && i < IO_APPENDED; i++)
+		if (page->appended[i].number == i + 1 &&
+		    strcmp(page->appended[i].path, path) == 0)
+			return &page->appended[i];
+	return NULL;
+}
+
+/* So much is left of what is kept when that is put back, in place of what has its name. */
+static uint64_t written_most(struct io_page *page, const struct written_file *file)
+{
+	const struct io_appended *appended = written_appended(page, file->path);
+	char place[IO_PATH];
+
+	if (appended == NULL || appended->told == 0 ||
+	    appended->inode != file->status.st_ino)
+		return UINT64_MAX;
+	if (written_place(page, appended->told, place))
+		syscall(SYS_unlinkat, AT_FDCWD, place, 0);
+	return appended->size;
+}
+
 /* The line first, as the program may be killed in between. Without one the file is still
  * better there than overwritten, but nothing puts it back. */
-static bool written_store(const struct io_page *page, const struct written_file *file,
+static bool written_store(struct io_page *page, const struct written_file *file,
 			  const char *place, written_way *way)
 {
-	bool named = put_back_add(page->kept_folder, place, file->path, file->again);
+	const struct put_back back = {
+		.kept = place,
+		.path = file->path,
+		.again = file->again,
+		.most = written_most(page, file),
+	};
+	bool named = put_back_add(page->kept_folder, &back);
 
 	return ((way != NULL && way(file, place)) || written_copy(file, place)) &&
 	       named;
@@ -495,15 +529,116 @@ void written_shortens_open(int fd, off_t length)
 	errno = code;
 }
 
+/* ---- what is added to ---- */
+
+/* A file of no bytes has its number until what was added is cut off. */
+static void written_tell(struct io_page *page, struct io_appended *appended)
+{
+	char place[IO_PATH];
+	const struct put_back back = {
+		.kept = place,
+		.path = appended->path,
+		.most = appended->size,
+		.inode = appended->inode,
+	};
+	int fd = -1;
+
+	if (appended->told > 0)
+		return;
+	appended->told = atomic_fetch_add(&page->kept_count, 1) + 1;
+	if (written_place(page, appended->told, place))
+		fd = (int)syscall(SYS_openat, AT_FDCWD, place,
+				  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || !put_back_cut(page->kept_folder, &back))
+		written_lose(page, appended->path);
+	raw_close(fd);
+}
+
+/* NULL: there is no room, or the path is too long. */
+static struct io_appended *written_append(struct io_page *page,
+					  const struct written_file *file)
+{
+	struct io_appended *appended = written_appended(page, file->path);
+	uint64_t number;
+
+	if (appended != NULL || strlen(file->path) >= IO_PATH)
+		return appended;
+	number = atomic_fetch_add(&page->appended_count, 1);
+	if (number >= IO_APPENDED)
+		return NULL;
+	appended = &page->appended[number];
+	appended->size = (uint64_t)file->status.st_size;
+	appended->inode = file->status.st_ino;
+	io_copy_text(appended->path, IO_PATH, file->path);
+	atomic_store(&appended->number, number + 1);
+	return appended;
+}
+
+static bool written_adds(struct io_page *page, struct written_file *file)
+{
+	return (syscall(SYS_fcntl, file->fd, F_GETFL) & O_APPEND) != 0 &&
+	       page->kept_folder[0] != '\0' && written_look_open(file, 0) &&
+	       !written_is_new(page, file);
+}
+
+/* Before the first batch nothing is repeated yet: what is open by then counts. */
+static void written_opens_to_add(struct io_page *page, int fd, bool first)
+{
+	struct written_file file = {.fd = fd};
+	struct io_appended *appended;
+
+	if ((page->keeping > 0 && !first) || !written_adds(page, &file))
+		return;
+	appended = written_append(page, &file);
+	if (appended == NULL)
+		return;
+	appended->fd = (uint32_t)fd;
+	appended->pid = (uint32_t)getpid();
+	if (page->keeping > 0)
+		written_tell(page, appended);
+}
+
+static bool written_is_open(const struct io_appended *appended)
+{
+	char path[PATH_MAX];
+
+	return data_path_there(appended->pid, (int)appended->fd, path, sizeof(path)) >
+		       0 &&
+	       strcmp(path, appended->path) == 0;
+}
+
+void written_begin(struct io_page *page)
+{
+	uint64_t none = 0;
+	bool first;
+
+	if (page->keeping > 0 ||
+	    !atomic_compare_exchange_strong(&page->keeping, &none, clock_real()))
+		return;
+	for (uint64_t i = 0; i < page->appended_count && i < IO_APPENDED; i++) {
+		struct io_appended *appended = &page->appended[i];
+
+		if (appended->number != i + 1 || !written_is_open(appended))
+			continue;
+		written_mark(page, written_hash(appended->path), WRITTEN_THERE, &first);
+		written_name(page, appended->path);
+		written_tell(page, appended);
+	}
+}
+
 void written_opened(struct io_page *page, int fd)
 {
 	int code = errno;
+	bool first;
 
 	if (page->keeping > 0)
 		written_part_from(page, fd, 1);
-	written_note(page, fd, WRITTEN_THERE);
+	first = written_note(page, fd, WRITTEN_THERE);
+	written_opens_to_add(page, fd, first);
 	errno = code;
 }
+
+/* ---- what is renamed and removed ---- */
 
 /* A link is replaced itself, and not what it leads to. */
 void written_replaces(int at, const char *path)

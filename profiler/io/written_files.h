@@ -10,8 +10,11 @@
  * the program opens the file to write, or shortens it, by another. Each path once: what is
  * there the second time the program wrote itself, or it is the user's by the new name of a
  * folder, which nobody has changed since files are kept, and is put back beside the first.
- * What was made since then is the program's. One that it writes into without that is kept,
- * with what it added, when it is overwritten later.
+ * What was made since then is the program's.
+ *
+ * One that the program opens to append to, and has open with the first batch or opens later,
+ * is cut off where it ended then when all is put back. One that it writes into without that
+ * is kept, with what it changed, when it is overwritten later.
  *
  * All keep errno.
  */
@@ -21,6 +24,9 @@
 #include "profiler/io_page.h"
 
 #include <sys/types.h>
+
+/* A batch was made: keeps files from the first one on. */
+void written_begin(struct io_page *page);
 
 /* fd was opened to write. */
 void written_opened(struct io_page *page, int fd);

@@ -83,22 +83,6 @@ static int kept_files_name_lost(const struct io_page *page, struct profile *prof
 	return 0;
 }
 
-int kept_files_close(const struct io_page *page, struct profile *profile)
-{
-	uint64_t lost = page->lost_count, all = page->kept_count;
-
-	if (page->kept_folder[0] == '\0')
-		return 0;
-	profile->files_kept = all > lost ? all - lost : 0;
-	profile->files_lost = lost;
-	if (lost > 0 && kept_files_name_lost(page, profile) < 0)
-		return -ENOMEM;
-	if (profile->files_kept > 0)
-		return kept_files_name_script(page->kept_folder, profile);
-	rmdir(page->kept_folder);
-	return 0;
-}
-
 /* What lies in the folder, called by a number; 0: nothing, or there is none. */
 static uint64_t kept_files_there(const char *folder)
 {
@@ -111,6 +95,32 @@ static uint64_t kept_files_there(const char *folder)
 	if (kept != NULL)
 		closedir(kept);
 	return count;
+}
+
+/* One that was added to and then overwritten has two numbers, and one file there. */
+static uint64_t kept_files_count(const struct io_page *page)
+{
+	uint64_t lost = page->lost_count, all = page->kept_count;
+	uint64_t most = all > lost ? all - lost : 0;
+	uint64_t there = kept_files_there(page->kept_folder);
+
+	return there < most ? there : most;
+}
+
+int kept_files_close(const struct io_page *page, struct profile *profile)
+{
+	uint64_t lost = page->lost_count;
+
+	if (page->kept_folder[0] == '\0')
+		return 0;
+	profile->files_kept = kept_files_count(page);
+	profile->files_lost = lost;
+	if (lost > 0 && kept_files_name_lost(page, profile) < 0)
+		return -ENOMEM;
+	if (profile->files_kept > 0)
+		return kept_files_name_script(page->kept_folder, profile);
+	rmdir(page->kept_folder);
+	return 0;
 }
 
 /* Those of the last run lie in the last folder. */

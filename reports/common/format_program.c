@@ -198,8 +198,7 @@ void format_kept(FILE *out, const struct profile *profile)
 	if (lost && profile->put_back != NULL)
 		fputs("; ", out);
 	if (profile->put_back != NULL)
-		fprintf(out,
-			"%s file%s that it overwrote or removed: sh %s puts %s back",
+		fprintf(out, "%s file%s that it changed or removed: sh %s puts %s back",
 			format_count(count, profile->files_kept),
 			profile->files_kept == 1 ? "" : "s", profile->put_back,
 			profile->files_kept == 1 ? "it" : "all");

@@ -78,7 +78,7 @@ static char *html_own_body(const struct html *html)
 	html_own_words(&body, "Recipe", format_recipe);
 	html_own_put_back(&body);
 	html_own_files(
-		&body, "Files that it overwrote or removed, and that could not be kept",
+		&body, "Files that it changed or removed, and that could not be kept",
 		html->profile->lost_files,
 		html->profile->files_lost - html_own_count(html->profile->lost_files));
 	html_own_files(&body,

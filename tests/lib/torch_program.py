@@ -141,9 +141,11 @@ def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0
     print("the end", flush=True)
 
 
-def evaluates(folder, workers=0, keep=None, early=None, inside=None, pictures=0, old=None):
+def evaluates(folder, workers=0, keep=None, early=None, inside=None, pictures=0, old=None,
+              log=os.devnull):
     """Validation comes first, and without no_grad; a checkpoint after each epoch, one in the
-    first step, and one inside, after so many pictures, in place of an old one."""
+    first step, and one inside, after so many pictures, in place of an old one; and a log."""
+    rows = open(log, "a", buffering=1, encoding="ascii")
     data = Files(folder, 1)
     train_set, test_set = torch.utils.data.random_split(data, [len(data) - 60, 60])
     loader = loader_of(train_set, num_workers=int(workers))
@@ -157,6 +159,7 @@ def evaluates(folder, workers=0, keep=None, early=None, inside=None, pictures=0,
             training.step(batch)
             optimizer.step()
             schedule.step()
+            print("step", number, file=rows)
             if number == 0 and early:
                 torch.save({"weight": training.weight}, early)
             if number == 20:
@@ -598,5 +601,5 @@ if __name__ == "__main__":
     go_first()
     VALUES = [word.split("=", 1) for word in sys.argv[3:]]
     globals()[sys.argv[1]](sys.argv[2], **{
-        key: value if key in ("keep", "early", "inside", "old", "kind") else float(value)
+        key: value if key in ("keep", "early", "inside", "old", "log", "kind") else float(value)
         for key, value in VALUES})

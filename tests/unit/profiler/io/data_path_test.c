@@ -60,6 +60,9 @@ static void an_open_file_has_its_absolute_path(void **state)
 	snprintf(expected, sizeof(expected), "%s/some/file", scratch_path());
 	assert_int_equal(data_path_of(fd, path, sizeof(path)), strlen(expected));
 	assert_string_equal(path, expected);
+	assert_int_equal(data_path_there((uint32_t)getpid(), fd, path, sizeof(path)),
+			 strlen(expected));
+	assert_int_equal(data_path_there(UINT32_MAX, fd, path, sizeof(path)), -1);
 	assert_int_equal(data_path_of(fd, path, strlen(expected)), -1); /* no room */
 	assert_int_equal(data_path_of(fd, path, strlen(expected) + 1),
 			 strlen(expected));

@@ -43,6 +43,25 @@ static void overwrite(const char *name)
 	io_part_close(io_part_open(name, O_WRONLY | O_CREAT | O_TRUNC));
 }
 
+static void rename_file(const char *from, const char *to)
+{
+	written_replaces(AT_FDCWD, from);
+	written_replaces(AT_FDCWD, to);
+	assert_int_equal(rename(from, to), 0);
+	written_replaced(AT_FDCWD, to);
+}
+
+static void remove_file(const char *path)
+{
+	written_replaces(AT_FDCWD, path);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void put_back(void)
+{
+	assert_int_equal(system("sh kept/put-back"), 0); /* NOLINT(cert-env33-c) */
+}
+
 static void the_script_names_what_it_moves_and_asks_nothing(void **state)
 {
 	struct io_page *page = keeping_page();
@@ -119,7 +138,7 @@ static void one_that_was_added_to_is_kept_later(void **state)
 	scratch_file("log", 100);
 	keep(page);
 	io_part_batch(1, "data");
-	io_part_close(io_part_open("log", O_WRONLY | O_APPEND));
+	io_part_close(io_part_open("log", O_WRONLY));
 	io_part_close(io_part_open("new", O_WRONLY | O_CREAT));
 	assert_int_equal(page->kept_count, 0);
 	scratch_file("new", 5);
@@ -131,6 +150,86 @@ static void one_that_was_added_to_is_kept_later(void **state)
 	assert_int_equal(page->written_count, 2);
 	assert_int_equal(page->kept_count, 1);
 	assert_int_equal(scratch_size("kept/1"), 100);
+}
+
+static int add_to(const char *name)
+{
+	int fd = io_part_open(name, O_WRONLY | O_CREAT | O_APPEND);
+
+	assert_int_equal(write(fd, "row", 3), 3);
+	return fd;
+}
+
+/* Of logs: what is open when the first batch was made, and what is opened later. */
+static void what_was_added_is_cut_off(void **state)
+{
+	struct io_page *page = keeping_page();
+	int held;
+
+	(void)state;
+	scratch_file("data", 10);
+	scratch_file("before", 100);
+	scratch_file("held", 100);
+	scratch_file("later", 100);
+	keep(page);
+	page->keeping = 0;
+	io_part_close(add_to("before"));
+	io_part_close(add_to("held"));
+	held = add_to("held");
+	io_part_batch(1, "data");
+	assert_int_equal(write(held, "row", 3), 3);
+	io_part_close(held);
+	io_part_close(add_to("later"));
+	io_part_close(add_to("later"));
+	io_part_close(add_to("new"));
+	assert_int_equal(page->kept_count, 2);
+	assert_int_equal(scratch_size("held"), 109);
+	for (int i = 0; i < 2; i++) {
+		put_back();
+		assert_int_equal(scratch_size("before"), 103);
+		assert_int_equal(scratch_size("held"), 100 + i * 3);
+		assert_int_equal(scratch_size("later"), 100);
+		assert_int_equal(scratch_size("new"), 3);
+		io_part_close(add_to("held")); /* after the run */
+		assert_int_equal(access("kept/1", F_OK), -1);
+		assert_int_equal(access("kept/2", F_OK), -1);
+	}
+}
+
+static void a_log_that_is_rotated_is_whole(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("data", 10);
+	scratch_file("log", 100);
+	scratch_file("other", 200);
+	keep(page);
+	io_part_batch(1, "data");
+	io_part_close(add_to("log"));
+	rename_file("log", "log.1");
+	assert_int_equal(symlink("other", "log"), 0);
+	put_back();
+	assert_int_equal(scratch_size("log"), 100);
+	assert_int_equal(scratch_size("other"), 200);
+}
+
+static void another_log_of_that_name_stays(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("data", 10);
+	scratch_file("last/log", 100);
+	scratch_file("best/log", 200);
+	keep(page);
+	io_part_batch(1, "data");
+	io_part_close(add_to("last/log"));
+	assert_int_equal(rename("last", "first"), 0);
+	assert_int_equal(rename("best", "last"), 0);
+	put_back();
+	assert_int_equal(scratch_size("last/log"), 200);
+	assert_int_equal(access("kept/1", F_OK), -1);
 }
 
 static void *overwrite_model(void *none)
@@ -258,25 +357,6 @@ static void what_gets_shorter_is_kept_as_it_was(void **state)
 	assert_int_equal(write(fd, "new", 3), 3);
 	assert_int_equal(scratch_size("b"), 3);
 	close(fd);
-}
-
-static void rename_file(const char *from, const char *to)
-{
-	written_replaces(AT_FDCWD, from);
-	written_replaces(AT_FDCWD, to);
-	assert_int_equal(rename(from, to), 0);
-	written_replaced(AT_FDCWD, to);
-}
-
-static void remove_file(const char *path)
-{
-	written_replaces(AT_FDCWD, path);
-	assert_int_equal(unlink(path), 0);
-}
-
-static void put_back(void)
-{
-	assert_int_equal(system("sh kept/put-back"), 0); /* NOLINT(cert-env33-c) */
 }
 
 /* What is kept without a copy is the same file. */
@@ -459,6 +539,9 @@ int main(int argc, char **argv)
 		IN_PAGE(what_is_moved_is_never_gone),
 		IN_PAGE(one_that_the_script_can_not_name_is_told_as_lost),
 		IN_PAGE(one_that_was_added_to_is_kept_later),
+		IN_PAGE(what_was_added_is_cut_off),
+		IN_PAGE(a_log_that_is_rotated_is_whole),
+		IN_PAGE(another_log_of_that_name_stays),
 		IN_PAGE(a_small_stack_is_enough),
 		IN_PAGE(keeping_needs_no_room_for_names),
 		IN_PAGE(neither_does_it_room_for_marks),

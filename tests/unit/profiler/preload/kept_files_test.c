@@ -85,6 +85,21 @@ static void what_was_lost_is_told(void **state)
 	assert_int_equal(access("kept", F_OK), -1);
 }
 
+/* It was added to, and then overwritten. */
+static void one_that_has_two_numbers_counts_once(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	keep("mine");
+	page->kept_count = 2;
+	assert_int_equal(kept_files_close(page, &profile), 0);
+	assert_int_equal(profile.files_kept, 1);
+	assert_non_null(profile.put_back);
+	profile_free(&profile);
+}
+
 /* The program may be about to keep its first file there. */
 static void who_recovers_leaves_the_folder(void **state)
 {
@@ -109,6 +124,7 @@ int main(int argc, char **argv)
 		WITH_PAGE(what_was_kept_is_put_back),
 		WITH_PAGE(what_can_not_be_put_back_is_told_and_stays),
 		WITH_PAGE(what_was_lost_is_told),
+		WITH_PAGE(one_that_has_two_numbers_counts_once),
 		WITH_PAGE(who_recovers_leaves_the_folder),
 	};
 
