@@ -6,12 +6,18 @@
 #include <string.h>
 
 /* The program may have removed the folder. What was renamed and got its name back is there:
- * mv refuses to move a file to itself. A link to a folder is replaced, too. */
+ * mv refuses to move a file to itself. What has a name more than it had, as it was renamed,
+ * becomes a file of its own: who writes to one of the two later shall not change the other.
+ * A link to a folder is replaced, too. */
 #define MOVE                                                                           \
 	"; mkdir -p -- \"${path%/*}/\" && "                                            \
 	"if [ \"$(stat -c %d:%i \"$kept\" 2>&1)\" = "                                  \
 	"\"$(stat -c %d:%i \"$path\" 2>&1)\" ]; then rm -f -- \"$kept\"; "             \
-	"else mv -fT -- \"$kept\" \"$path\"; fi"
+	"else if [ \"$(stat -c %h \"$kept\")\" -gt "
+#define MOVE_COPY                                                                      \
+	" ]; then cp -aT -- \"$kept\" \"$kept.part\" && "                              \
+	"mv -fT -- \"$kept.part\" \"$kept\"; fi && "                                   \
+	"mv -fT -- \"$kept\" \"$path\"; fi"
 
 /* Once: what is added after that stays. Another file may have its name. */
 #define CUT                                                                            \
@@ -22,7 +28,7 @@
 #define TO_MOST   " truncate -cs '<"
 #define OF_PATH   "' -- \"$path\""
 
-enum { REST = sizeof(MOVE CUT CUT_OTHER CUT_END TO_MOST OF_PATH) };
+enum { REST = sizeof(MOVE MOVE_COPY CUT CUT_OTHER CUT_END TO_MOST OF_PATH) };
 
 /* A line with two paths: of each byte there may be four. */
 struct put_back_line {
@@ -119,6 +125,8 @@ static void put_back_moves(struct put_back_line *line, const struct put_back *ba
 {
 	put_back_paths(line, back);
 	put_back_plain(line, MOVE);
+	put_back_digits(line, back->names);
+	put_back_plain(line, MOVE_COPY);
 	if (back->most == UINT64_MAX)
 		return;
 	put_back_plain(line, " &&");

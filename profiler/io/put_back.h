@@ -11,6 +11,7 @@ struct put_back {
 	const char *kept; /* FOLDER and a number */
 	const char *path; /* what it was called */
 	bool again;       /* to move it to `path` with a dot and that number */
+	uint64_t names;   /* to add(): that it had */
 	uint64_t most;    /* its first bytes, the user's; UINT64_MAX: all are */
 	uint64_t inode;   /* to cut(): of the file that has these */
 };

@@ -395,6 +395,7 @@ static bool written_store(struct io_page *page, const struct written_file *file,
 		.kept = place,
 		.path = file->path,
 		.again = file->again,
+		.names = file->status.st_nlink,
 		.most = written_most(page, file),
 	};
 	bool named = put_back_add(page->kept_folder, &back);

@@ -417,6 +417,36 @@ static void what_gets_its_name_back_is_there(void **state)
 	assert_int_equal(access("kept/2", F_OK), -1);
 }
 
+static uint64_t names_of(const char *path)
+{
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	return status.st_nlink;
+}
+
+/* Or the next one to overwrite the one would overwrite the other, too. */
+static void what_keeps_its_new_name_is_another_file(void **state)
+{
+	struct io_page *page = keeping_page();
+
+	(void)state;
+	scratch_file("last.pt", 100);
+	scratch_file("linked.pt", 50);
+	assert_int_equal(link("linked.pt", "again.pt"), 0);
+	keep(page);
+	io_part_batch(1, "last.pt");
+	rename_file("last.pt", "prev.pt");
+	scratch_file("last.pt", 7);
+	overwrite("linked.pt");
+	put_back();
+	assert_int_equal(scratch_size("last.pt"), 100);
+	assert_int_equal(scratch_size("prev.pt"), 100);
+	assert_int_equal(names_of("last.pt"), 1);
+	assert_int_equal(scratch_size("linked.pt"), 50);
+	assert_int_equal(names_of("linked.pt"), 2);
+}
+
 /* Whatever new files of the program may have. */
 static void a_copy_has_permissions_and_times(void **state)
 {
@@ -549,6 +579,7 @@ int main(int argc, char **argv)
 		IN_PAGE(what_gets_shorter_is_kept_as_it_was),
 		IN_PAGE(what_is_kept_stays_as_it_was_under_other_names),
 		IN_PAGE(what_gets_its_name_back_is_there),
+		IN_PAGE(what_keeps_its_new_name_is_another_file),
 		IN_PAGE(a_copy_has_permissions_and_times),
 		IN_PAGE(checkpoints_that_are_rotated_are_kept),
 		IN_PAGE(folders_that_are_rotated_are_kept),
