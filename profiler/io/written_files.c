@@ -32,12 +32,10 @@ enum written_state {
 	WRITTEN_STATES = 4,
 };
 
-#define PART ".part"
-
 /* Times of files are those of the kernel's last tick. */
 #define TICK_NS 10000000
 
-enum { PROBES = 64, PIECE = 1 << 16, PART_PATH = IO_PATH + sizeof(PART) };
+enum { PROBES = 64, PIECE = 1 << 16, DIGITS = 24, PART_PATH = IO_PATH + DIGITS };
 
 static uint64_t written_hash(const char *path)
 {
@@ -135,23 +133,30 @@ static bool written_look(struct written_file *file, int at, const char *path, in
 	return false;
 }
 
-/* Writes kept_folder/NUMBER; false: that is too long. */
-static bool written_place(const struct io_page *page, uint64_t number,
-			  char place[IO_PATH])
+/* Adds a sign and a number. */
+static void written_add(char *path, char sign, uint64_t number)
 {
-	size_t length = strlen(page->kept_folder);
-	char digits[24], *digit = digits + sizeof(digits) - 1;
+	char digits[DIGITS], *digit = digits + sizeof(digits) - 1;
 
 	*digit = '\0';
 	do {
 		*--digit = (char)('0' + number % 10);
 		number /= 10;
 	} while (number > 0);
-	*--digit = '/';
-	if (length + strlen(digit) >= IO_PATH)
+	*--digit = sign;
+	memcpy(path + strlen(path), digit, strlen(digit) + 1);
+}
+
+/* Writes kept_folder/NUMBER; false: that is too long. */
+static bool written_place(const struct io_page *page, uint64_t number,
+			  char place[IO_PATH])
+{
+	size_t length = strlen(page->kept_folder);
+
+	if (length + DIGITS > IO_PATH)
 		return false;
-	memcpy(place, page->kept_folder, length);
-	memcpy(place + length, digit, strlen(digit) + 1);
+	memcpy(place, page->kept_folder, length + 1);
+	written_add(place, '/', number);
 	return true;
 }
 
@@ -206,13 +211,11 @@ static bool written_copy_to(const char *path, const struct stat *status,
 	return done == 0 && sum == (uint64_t)status->st_size;
 }
 
-/* Where a file is made that gets another name once it is whole. */
+/* Where a thread makes a file that gets another name once it is whole. */
 static void written_part(const char place[IO_PATH], char part[PART_PATH])
 {
-	size_t length = strlen(place);
-
-	memcpy(part, place, length);
-	memcpy(part + length, PART, sizeof(PART));
+	memcpy(part, place, strlen(place) + 1);
+	written_add(part, '.', (uint64_t)syscall(SYS_gettid));
 }
 
 static bool written_copy_link(const struct written_file *file, const char *place)
@@ -469,7 +472,8 @@ static void written_part_from(struct io_page *page, int fd, unsigned names)
 		return;
 	for (uint64_t i = 1; i <= page->kept_count; i++)
 		if (written_place(page, i, place) && written_is_at(fd, place) &&
-		    !written_copy_file(place, &status, place))
+		    !written_copy_file(place, &status, place) &&
+		    written_is_at(fd, place)) /* nor has another thread copied it */
 			written_lose_open(page, fd);
 }
 
