@@ -32,7 +32,7 @@ struct preload {
 	struct io_page *spare; /* for processes that can't find the memory: DSA_IO_FILE;
 				* NULL: none */
 	const char *asked;     /* as in the wishes */
-	bool ends_data;
+	bool ends_data, own_epochs;
 };
 
 struct preload_wishes {
@@ -43,6 +43,7 @@ struct preload_wishes {
 	bool observes;  /* the emulated storage holds reads back all the time */
 	bool several;   /* programs at once: no loader of their own is measured */
 	bool ends_data; /* loops end, not the program, when enough is measured */
+	bool own_epochs; /* epochs end where they would have, though windows repeat data */
 	bool overwrites; /* files are not kept that it overwrites while data is repeated */
 };
 

@@ -212,6 +212,7 @@ static void free_texts(struct profile *profile)
 		profile->put_back,
 		profile->asked,
 		profile->loader_choice,
+		profile->epoch_ends,
 		profile->own_recipe.kind,
 		profile->own_recipe.type,
 		profile->own_recipe.folder,

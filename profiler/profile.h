@@ -379,6 +379,8 @@ struct profile {
 	char *loader;                 /* DSA_LOADER that the program ran under */
 	char *asked;                /* and DSA_ASKED: of it what dsa itself was given */
 	char *loader_choice;        /* --loader: auto, dsa, torch, none */
+	char *epoch_ends;           /* own: they ended as by themselves; auto: data was
+				     * repeated in them; NULL: not known */
 	char *directory;            /* that it ran in */
 	double wall_s;              /* of the whole run */
 	double budget_s, precision; /* asked: seconds, share */

@@ -287,6 +287,32 @@ def check_ahead(scratch):
            done.returncode, done.stdout[-2000:], done.stderr)
 
 
+def lasted(done):
+    """Steps of the epochs that it printed."""
+    return {line for line in done.stdout.split("\n") if line.isdigit()}
+
+
+def check_counts(scratch):
+    """A program that can't go on beyond the end of its epoch is measured with its own ones."""
+    for words, options in (("workers=0", "--sweep=workers=1 --sweep-budget=1s"), ("skips=1", ""),
+                           ("persistent=1", "--epochs=own")):
+        done = dsa_run(scratch, "out-counts", "--budget 3s " + options, "counts", "data", words)
+        result = result_of(scratch, "out-counts")
+        kinds = {w["kind"] for w in result["windows"] if w["used"]}
+        name = f"counts {words} {options}"
+        tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
+               result["run"]["epoch_ends"] == "own" and
+               not any("began another epoch" in w["why"] for w in result["windows"]),
+               f"{name}: measured", result["run"], kinds, done.stderr, *result["windows"])
+        tap.ok(lasted(done) == {str(FILES // BATCH)}, f"{name}: epochs have their length",
+               done.stdout)
+        tap.ok(("measuring once more" in done.stderr) == ("--epochs" not in options),
+               f"{name}: what was started anew is told", done.stderr)
+        if "sweep" in options:
+            tap.ok(result["verifications"][0]["measured_per_s"]["value"] > 0,
+                   f"{name}: and tried so", result["verifications"])
+
+
 def is_of_python_3_8(path):
     with open(path, encoding="utf-8") as file:
         try:
@@ -437,7 +463,7 @@ def run_all(scratch, pool):
              "unmeasured": check_unmeasured, "refused": check_refused,
              "validates": check_validates, "untrained": check_untrained,
              "reuses": check_reuses, "after": check_after, "alone": check_alone,
-             "breaks": check_breaks, "ahead": check_ahead,
+             "breaks": check_breaks, "counts": check_counts, "ahead": check_ahead,
              "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,

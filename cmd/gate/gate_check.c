@@ -26,6 +26,7 @@ static void gate_check_take_settings(struct gate_options *ask,
 	if (ask->measure.startup.choice == PRELOAD_AUTO)
 		ask->measure.startup.choice =
 			apply_choice_named(base->about.loader_choice);
+	ask->measure.startup.own_epochs |= apply_own_epochs(&base->about);
 }
 
 /* The median of the last session's rates, samples/s. */

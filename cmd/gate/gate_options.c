@@ -205,6 +205,8 @@ static const struct argument arguments[] = {
 	ARGUMENT_HEADING(3, "The measurement:"),
 	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.startup.choice),
 	 "Whose loader is measured, as of dsa run (default auto)"},
+	{"epochs", 0, "auto|own", TO(WORD, measure.startup.own_epochs),
+	 "Where epochs of a PyTorch program end, as of dsa run (default auto)"},
 	{"pairs", 0, "N", ARGUMENT_NUMBER(gate_options, pairs, 0, GATE_PAIRS_MOST),
 	 "Repetitions of each side (default: 7 to 32, until they decide; 12 with "
 	 "--update); 0: exact counts alone"},

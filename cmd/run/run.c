@@ -111,6 +111,10 @@ static const struct argument arguments[] = {
 	 "How a PyTorch program ends that was measured: it exits, or its loops end "
 	 "(default "
 	 "exit)"},
+	{"epochs", 0, "auto|own", TO(WORD, measure.startup.own_epochs),
+	 "Where epochs of such a program end: auto repeats their data, and starts anew "
+	 "with own where it can't take that; own ends them at its own length (default "
+	 "auto)"},
 	{"keep-files", 0, "yes|no", TO(WORD, overwrites),
 	 "Keep what such a program overwrites while its data is repeated (default "
 	 "yes)"},
@@ -230,6 +234,17 @@ static void run_background(void *context, pid_t process)
 			(int)process);
 }
 
+static void run_overran(void *context, const char *why)
+{
+	const struct run *run = context;
+
+	if (!run->end.trials.quiet)
+		fprintf(stderr,
+			"dsa: %s: measuring once more, with epochs that end where they "
+			"would (--epochs=own)\n",
+			why);
+}
+
 /* Says why, unless it has been said when the program went on. `target_status`: of a
  * program that failed by itself; 0 or less: it did not. */
 static int run_fail(const struct run *run, int target_status, const struct error *err)
@@ -303,6 +318,7 @@ static void run_prepare(struct run *run)
 	config->unmeasured = run_unmeasured;
 	config->background = run_background;
 	config->bounded = run_bounded;
+	config->overran = run_overran;
 	run->end.trials.most_gets = config->most_gets;
 	if (run->end.observed) { /* the training is as it is */
 		config->most_gets = 0;

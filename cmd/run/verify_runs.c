@@ -135,6 +135,7 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 				.asked = apply->asked,
 				.choice =
 					choice != PRELOAD_AUTO ? choice : apply->choice,
+				.own_epochs = apply->own_epochs,
 				.cores = apply->cores,
 				.output_aside = true,
 			},

@@ -225,6 +225,12 @@ struct trace_process {
 /* Whether a loader of libdsa's may still come, of which the program goes on. */
 enum trace_unmeasured { TRACE_SO_FAR = 1, TRACE_NEVER /* it has no libdsa */ };
 
+/* How far a program came in an epoch that goes on, as its data is repeated. */
+enum trace_beyond {
+	TRACE_GIVEN = 1, /* a batch beyond the end that the epoch would have had; */
+	TRACE_SKIPPED    /* it trains from none of these */
+};
+
 /* What was done about devices that compute later than they are asked to. */
 enum trace_devices {
 	TRACE_NO_DEVICES,
@@ -559,6 +565,7 @@ struct trace {
 	 * trace_unmeasured. */
 	_Atomic uint32_t unmeasured;
 	char unmeasured_why[TRACE_WHY];
+	_Atomic uint32_t beyond; /* enum trace_beyond; 0: no epoch went on */
 	/* Why there are no batches for synthetic and copied windows; "": not known. */
 	char pool_why[TRACE_WHY];
 

@@ -266,3 +266,9 @@ void dsa_hook_refuse(const char *why)
 {
 	hook_refuse(why, TRACE_SO_FAR);
 }
+
+void dsa_hook_beyond(uint32_t how)
+{
+	if (hook.trace != NULL)
+		atomic_store(&hook.trace->beyond, how);
+}

@@ -164,4 +164,7 @@ HOOK_EXPORT int dsa_hook_picture(const char *path, uint32_t size, const void *pi
  * thread. */
 HOOK_EXPORT void dsa_hook_refuse(const char *why);
 
+/* The epoch goes on, as its data is repeated: enum trace_beyond. */
+HOOK_EXPORT void dsa_hook_beyond(uint32_t how);
+
 #endif

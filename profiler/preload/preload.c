@@ -210,6 +210,7 @@ static int preload_fill(struct preload *preload, const struct preload_wishes *wi
 
 	preload->asked = wishes->asked;
 	preload->ends_data = wishes->ends_data;
+	preload->own_epochs = wishes->own_epochs;
 	preload_fill_page(page, wishes);
 	if (!wishes->overwrites && !wishes->several)
 		result = kept_files_open(page, preload->folder, err);
@@ -375,6 +376,7 @@ int preload_set_environment(const struct preload *preload)
 	    setenv("DSA_IO_FILE", file, 1) < 0 ||
 	    setenv("DSA_ASKED", preload->asked != NULL ? preload->asked : "", 1) < 0 ||
 	    (preload->ends_data && setenv("DSA_END", "data", 1) < 0) ||
+	    (preload->own_epochs && setenv("DSA_EPOCHS", "own", 1) < 0) ||
 	    preload_join("LD_PRELOAD", preload->library, false) < 0)
 		return -1;
 	return preload_join("PYTHONPATH", preload->python, true);

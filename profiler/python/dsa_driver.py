@@ -12,6 +12,7 @@ import dsa_library
 from dsa_library import Calls
 
 END_DATA = os.environ.get("DSA_END") == "data"
+OWN_EPOCHS = os.environ.get("DSA_EPOCHS") == "own"
 ONLY_WATCHES = 1  # HOOK_WATCH of enum hook_wish
 NO_DEVICES, UNAWAITED, AWAITED, CAPTURED = range(4)  # enum trace_devices
 

@@ -25,16 +25,18 @@ import dsa_library
 import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count
-from dsa_driver import (ONLY_WATCHES, Driver, Unmeasured, copied, device, is_own, leaves_rank,
-                        refusal)
+from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
+                        leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
 TORCH = 1  # enum trace_loader_kind
+GIVEN, SKIPPED = 1, 2  # enum trace_beyond
 SOON_NS = 10**9
 MIXED = 16  # steps in a row
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
+IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
@@ -57,6 +59,34 @@ def name_of_data(dataset):
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
     return root if os.fsdecode(root).strip("./") else os.path.abspath(root)
+
+
+def length_of(it):
+    """Batches of an epoch, as the loader's own length has it; 0: nobody says."""
+    if it._dataset_kind == MAP:
+        return count(it._index_sampler)
+    samples, batch = count(it._dsa_loads[0]), it._dsa_loads[1] or 1
+    return samples // batch if it._drop_last else -(-samples // batch)
+
+
+class Training:
+    """What the program does with its batches: some count them, and skip those beyond the end
+    of their epoch."""
+
+    def __init__(self, backwards):
+        self.backwards = backwards  # so far
+        self.idle = None  # batches since the last one; None: none came
+        self.usual = 0  # the most of them within an epoch
+
+    def skips(self, backwards, beyond):
+        """It asks for the next batch, which lies `beyond` the end."""
+        if backwards > self.backwards:
+            self.backwards, self.idle = backwards, 0
+        elif self.idle is not None:
+            self.idle += 1
+        if not beyond:
+            self.usual = max(self.usual, self.idle or 0)
+        return beyond and self.idle is not None and self.idle >= self.usual + IDLE
 
 
 # ---- the driver ----
@@ -86,6 +116,10 @@ class Hook:
         self.most = 0  # steps of one loader, before there is a driver
         self.mixed = False  # another loader gave a batch in the step under way,
         self.mixed_steps = 0  # and in so many before it
+        self.training = None
+        self.length = 0  # batches of its epoch, as the program has it
+        self.paused = False  # that is over, and the window goes on with the next one,
+        self.ready = 0  # in which so many batches lie ready
 
     # -- which loader --
 
@@ -117,7 +151,8 @@ class Hook:
             return False
         if self.loading.asked == (it, getattr(it, "_sampler_iter", None)):
             return True
-        if it._dsa_steps == 0 or self.by_backward and not self.is_trained(it):
+        if not self.paused and (it._dsa_steps == 0 or
+                                self.by_backward and not self.is_trained(it)):
             return False
         return it._dsa_loader is self.loader or self.succeeds(it)
 
@@ -138,6 +173,7 @@ class Hook:
             return False
         self.other = mine[0] is not its[0]
         self.loader, self.loads, self.over = it._dsa_loader, its, False
+        self.paused = False
         return True
 
     def is_read_in_turn(self, it):
@@ -184,6 +220,8 @@ class Hook:
         try:
             if self.loading.source == LOADED:  # its workers make what nobody gets
                 self.loading.drain()
+            if it._sampler_iter.shut:
+                self.loading.take_over(it, it)
             self.loading.leave()
             self.loading.prime()
         except Exception as another:  # the program's is raised again when it asks
@@ -251,7 +289,7 @@ class Hook:
                 self.turn_off()
             self.early = False
             return False
-        self.loading = loading
+        self.loading, self.training = loading, Training(self.backwards)
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
@@ -290,12 +328,14 @@ class Hook:
 
     def follow(self, it, serves):
         self.loading.take_over(it, serves)
-        self.prolong(serves._sampler_iter)
+        self.length = length_of(it)
+        self.prolong(serves)
 
-    def prolong(self, stream):
-        """Its epoch ends when dsa is gone."""
-        if not self.observes:
-            stream.endless = lambda: not self.library.left()
+    def prolong(self, it):
+        """Its data ends when dsa is gone: windows take more of it than they give. The epoch
+        ends by its length, where that is wanted and known."""
+        if not self.observes and not (OWN_EPOCHS and length_of(it) == 0):
+            it._sampler_iter.endless = lambda: not self.library.left()
 
     def step(self, it):
         entered = now()
@@ -305,6 +345,11 @@ class Hook:
         self.check_mixed()
         if loading.asked != (it, it._sampler_iter):
             self.begin_epoch(it, entered)
+        if not self.observes:
+            self.check_end(it, entered)
+        if self.ready > 0:  # it was made while nobody asked
+            self.ready -= 1
+            library.outside(entered)
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not library.request(entered):
@@ -324,7 +369,45 @@ class Hook:
                     self.library.epoch_end(now() - began)
                 raise
         library.delivered(count, now() - began)
+        it._dsa_steps += 1
         return batch
+
+    def check_end(self, it, entered):
+        """Whether it is beyond the end of its own epoch: that ends there, or goes on as long as
+        the program trains."""
+        beyond = 0 < self.length <= it._dsa_steps
+        if OWN_EPOCHS and beyond:
+            self.pause(entered)
+            raise StopIteration
+        if self.training.skips(self.backwards, beyond):
+            self.library.beyond(SKIPPED)
+            self.turn_off()
+            raise self.driver.end()
+        if beyond:
+            self.library.beyond(GIVEN)
+
+    def pause(self, entered):
+        """Until the program begins its next epoch."""
+        self.library.outside(entered)
+        self.over = True
+        self.paused = not self.library.left()
+
+    def resume(self, it):
+        """Goes on with what the loader did: a new iterator's own workers have no work."""
+        self.loading.asked = it, it._sampler_iter
+        self.paused = False
+        self.ready = 1 + min(self.loading.ahead(), self.length // 2)
+        it._dsa_steps = 0
+
+    def persists(self, loader):
+        """The iterator that the loader would begin anew, with workers that persist, where it is
+        to go on; else None."""
+        it = getattr(loader, "_iterator", None)
+        if not self.paused or it is None or it is not self.loading.it:
+            return None
+        self.library.outside(now())
+        self.resume(it)
+        return it
 
     def check_mixed(self):
         """Two loaders that are read in turn have no step of their own."""
@@ -337,6 +420,10 @@ class Hook:
     def begin_epoch(self, it, entered):
         """The program began another one, and has its first batch: what that cost is no step."""
         self.library.outside(entered)
+        if self.paused and it is not self.loading.it:
+            self.resume(it)
+            return
+        self.paused = False
         self.library.loader(key_of_iterator(it))
         self.library.cut(self.other)
         self.other = False
@@ -436,9 +523,11 @@ def wrap(hook, it):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                   it._dataset_kind != MAP)
         it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = it._dsa_driven = 0
-        # One of the program's has to be followed first; what dsa makes itself is at once.
-        if it._dsa_loader is hook.loader and (hook.inside or not hook.by_backward):
-            hook.prolong(it._sampler_iter)
+        # One of the program's has to be followed first; what dsa makes itself is at once, and so
+        # is the next epoch's where each ends by its length.
+        if it._dsa_loader is hook.loader and (hook.inside or hook.paused or not hook.by_backward):
+            hook.prolong(it)
+            it._sampler_iter.shut = hook.paused and it is not hook.loading.it
 
 
 def guarded(hook, call, *arguments):
@@ -486,6 +575,9 @@ def patch_iterator(hook, module):
     def __iter__(self):
         if hook.driver.ended:
             return iter(())
+        it = hook.persists(self)
+        if it is not None:
+            return it
         began = now()
         it = plain_iter(self)
         if isinstance(it, base):  # or a loader of the program's kind gives what it likes

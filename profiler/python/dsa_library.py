@@ -54,6 +54,7 @@ FUNCTIONS = {
     "dsa_hook_observes": [],
     "dsa_hook_rank": [ctypes.c_uint32, ctypes.c_uint32],
     "dsa_hook_refuse": [ctypes.c_char_p],
+    "dsa_hook_beyond": [ctypes.c_uint32],
     "dsa_hook_recipe": [ctypes.POINTER(Recipe)],
     "dsa_hook_picture": [ctypes.c_char_p, ctypes.c_uint32, ctypes.c_void_p],
     "dsa_io_batch_begin": [ctypes.c_uint64],

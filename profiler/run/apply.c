@@ -397,6 +397,11 @@ static enum preload_choice apply_choice(const struct profile *profile)
 		       : PRELOAD_TORCH;
 }
 
+bool apply_own_epochs(const struct profile *profile)
+{
+	return profile->epoch_ends != NULL && strcmp(profile->epoch_ends, "own") == 0;
+}
+
 int apply_change(const struct profile *profile, const struct profile_change *change,
 		 unsigned cores, struct apply *apply, struct error *err)
 {
@@ -411,6 +416,7 @@ int apply_change(const struct profile *profile, const struct profile_change *cha
 		apply->cores = (unsigned)profile->cores;
 	apply->jobs = apply_jobs_of(profile, change);
 	apply->choice = apply_choice(profile);
+	apply->own_epochs = apply_own_epochs(profile);
 	apply->asked = apply_asked_text(profile, change);
 	apply->loader = apply_loader_text(profile, change, 0);
 	if (apply->loader == NULL || apply->asked == NULL ||

@@ -15,6 +15,7 @@ struct apply {
 	char *asked;    /* DSA_ASKED: the same of what dsa itself was given */
 	char **loaders; /* of each job, NULL terminated; NULL: all the same */
 	enum preload_choice choice; /* whose loader is measured */
+	bool own_epochs;            /* they end as by themselves */
 	unsigned cores;             /* that the program may use */
 	unsigned jobs; /* at once; 0: one program, which was none of several */
 	bool share;    /* one loader for them */
@@ -22,6 +23,9 @@ struct apply {
 
 /* What --loader calls so; PRELOAD_AUTO: NULL, or nothing. */
 enum preload_choice apply_choice_named(const char *name);
+
+/* The epochs of a run, or of one that is like it, ended as by themselves. */
+bool apply_own_epochs(const struct profile *profile);
 
 /* The cores that this process may use, a quota counted. */
 unsigned apply_cores(void);

@@ -144,6 +144,7 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 		conductor_note_data_end(conductor);
 		for (unsigned i = 0; i < conductor->count; i++) {
 			conductor_note_unmeasured(conductor, i);
+			conductor_note_skipping(conductor, i);
 			conductor_note_end(conductor, i);
 		}
 		conductor_watch_load(conductor);

@@ -245,6 +245,13 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 				job->trace->unmeasured_why);
 }
 
+void conductor_note_skipping(struct conductor *conductor, unsigned number)
+{
+	if (atomic_load(&conductor->jobs[number].trace->beyond) == TRACE_SKIPPED)
+		conductor_leave(conductor, number, CONDUCTOR_DIED,
+				"skips what comes beyond the end of its epoch");
+}
+
 /* True while the process is there that drives, or drove. */
 static bool conductor_end_drives(const struct trace *trace)
 {

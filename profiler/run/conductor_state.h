@@ -93,6 +93,9 @@ pid_t conductor_background(const struct conductor *conductor);
 /* Tells, once, of a program that goes on without dsa, or ends it. */
 void conductor_note_unmeasured(struct conductor *conductor, unsigned number);
 
+/* Lets a job leave that trains no more, as its data is repeated. */
+void conductor_note_skipping(struct conductor *conductor, unsigned number);
+
 /* Lets a job leave whose program ended before its data did. */
 void conductor_note_end(struct conductor *conductor, unsigned number);
 

@@ -43,6 +43,8 @@ static int describe_run_fill(const struct describe_run *run, unsigned job,
 	    profile_copy_text(&profile->asked, config->startup.asked) < 0 ||
 	    profile_copy_text(&profile->loader_choice,
 			      preload_choices[config->startup.choice]) < 0 ||
+	    profile_copy_text(&profile->epoch_ends,
+			      config->startup.own_epochs ? "own" : "auto") < 0 ||
 	    profile_copy_text(&profile->started, started) < 0 ||
 	    describe_run_set_directory(profile) < 0 || profile->command == NULL)
 		return -ENOMEM;

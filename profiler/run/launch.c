@@ -151,6 +151,7 @@ int launch_open(struct launch *launch, const char *name, struct conductor_job *j
 		.observes = launch->observe,
 		.several = launch_is_several(config),
 		.ends_data = config->startup.ends_data,
+		.own_epochs = config->startup.own_epochs,
 		/* who only observes gets a training that nothing is repeated in */
 		.overwrites = config->startup.overwrites ||
 			      (launch->observe && !launch->trial),

@@ -24,6 +24,7 @@ enum { SEPARATE = 3 }; /* launches of a protocol of that name, without a device 
 
 struct measurement {
 	const struct measure_config *config;
+	struct measure_config own; /* of one that is started once more */
 	struct machine machine;
 	struct profile *profile;
 	struct trace *traces[ANALYSE_SESSIONS]; /* of launches */
@@ -116,11 +117,42 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 	return result < 0 ? result : launch_run(&m->launch, m->jobs, &m->end, err);
 }
 
+/* True where epochs that end may keep it from what ended it; not a signal's end. */
+static bool measure_overran(const struct measurement *m)
+{
+	int status = m->jobs[0].target_status;
+
+	return m->jobs[0].trace != NULL && status < 128 &&
+	       (status > 0 || m->end.why == CONDUCTOR_DIED) &&
+	       run_ending_overran(&m->end, m->jobs[0].trace);
+}
+
+/* The same launch once more: the one before counts for nothing. */
+static int measure_again(struct measurement *m, int only, struct error *err)
+{
+	if (m->end.why != CONDUCTOR_DIED)
+		snprintf(m->end.text, sizeof(m->end.text),
+			 "the program ended with status %d", m->jobs[0].target_status);
+	if (m->config->overran != NULL)
+		m->config->overran(m->config->context, m->end.text);
+	m->own = *m->config;
+	m->own.startup.own_epochs = true;
+	m->config = &m->own;
+	trace_unmap(m->traces[--m->launches]);
+	if (m->launches == 0) {
+		counters_close(m->counters);
+		m->counters = counters_open(NULL, NULL);
+	}
+	return measure_launch(m, only, err);
+}
+
 /* Of windows of the kind alone; -1: of all kinds. */
 static int launch_one(struct measurement *m, int only, struct error *err)
 {
 	int result = measure_launch(m, only, err);
 
+	if (result == 0 && measure_overran(m))
+		result = measure_again(m, only, err);
 	if (result == 0 && m->end.why == CONDUCTOR_SILENT)
 		result =
 			error_set(err, ETIMEDOUT, "%s%s",

@@ -34,6 +34,7 @@ struct startup {
 	/* Of a program with a loader of its own: its loops end when enough is measured, not
 	 * the program; and files are not kept that it overwrites while data is repeated. */
 	bool ends_data, overwrites;
+	unsigned own_epochs;                    /* 1: its epochs end as by themselves */
 	const struct injection_path *injection; /* NULL: devices are not watched */
 	unsigned cores;                         /* for the program; 0: all */
 	bool output_aside; /* its standard output goes to standard error */
@@ -63,13 +64,16 @@ struct measure_config {
 	void (*silent)(void *context, const char *what);
 	/* A program's command left this process, which is waited for; or NULL. */
 	void (*background)(void *context, pid_t process);
+	/* The program is started once more, with epochs of their own length; or NULL. */
+	void (*overran)(void *context, const char *why);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	run_folder_keep *keep;
 	void *context;
 };
 
 /*
- * Measures. 0 with the result in *profile, which profile_init() made; it may be
+ * Measures; where the program dies, or trains no more, beyond the end of its epoch, once more
+ * with startup.own_epochs. 0 with the result in *profile, which profile_init() made; it may be
  * incomplete (analyse_complete()), and then its status says why. -errno when there is
  * no result: the program can't be started, or asked for no batch; where it ended by itself
  * profile->target_status says how. Of several jobs it is

@@ -91,15 +91,14 @@ static int run_ending_interrupted(const struct run_ending *ending,
 				      ending->end->text);
 }
 
-/* True where a program may have run out of steps that it counts, as a learning rate schedule
- * does, as its data was repeated. */
-static bool run_ending_ran_out(const struct run_ending *ending, uint64_t steps)
+/* It may have run out of steps that it counts, as a learning rate schedule does. */
+bool run_ending_overran(const struct conductor_end *end, const struct trace *trace)
 {
-	const struct trace_loader *loader = &ending->trace->loader;
+	bool closed = end->why == CONDUCTOR_BUDGET && end->text[0] != '\0';
 
-	return ending->end->why == CONDUCTOR_DIED && !ending->observed &&
-	       loader->kind != TRACE_LIBDSA && loader->steps_per_epoch > 0 &&
-	       steps > loader->steps_per_epoch;
+	/* the budget may be used up while it is on its way out */
+	return (end->why == CONDUCTOR_DIED || closed) &&
+	       atomic_load(&trace->beyond) != 0;
 }
 
 static int run_ending_died(const struct run_ending *ending, uint64_t steps,
@@ -110,7 +109,7 @@ static int run_ending_died(const struct run_ending *ending, uint64_t steps,
 			    "epoch has %llu: "
 			    "if what counts steps ran out of them, as a learning rate "
 			    "schedule does, "
-			    "let it have more, or use --observe",
+			    "let it have more, or use --epochs=own or --observe",
 			    ending->end->text, (unsigned long long)steps,
 			    (unsigned long long)ending->trace->loader.steps_per_epoch);
 }
@@ -137,7 +136,8 @@ static int run_ending_other(const struct run_ending *ending, struct profile *pro
 			&profile->status_why,
 			"%s, as a server ended its data: %llu sample%s lost", text,
 			(unsigned long long)lost, lost == 1 ? "" : "s");
-	if (run_ending_ran_out(ending, steps))
+	if (run_ending_overran(ending->end, ending->trace) &&
+	    ending->trace->loader.steps_per_epoch > 0)
 		return run_ending_died(ending, steps, profile);
 	return profile_text(&profile->status_why, "%s%s%s", text,
 			    ending->forced && *text != '\0' ? "; " : "",

@@ -22,6 +22,10 @@ struct run_ending {
 	bool forced; /* a program did not leave by itself */
 };
 
+/* True where a program died, or trains no more, beyond the end of its epoch, as its data was
+ * repeated. */
+bool run_ending_overran(const struct conductor_end *end, const struct trace *trace);
+
 /* Sets status, status_why and, where shares are missing, budget_needed_s of an analysed
  * profile. 0 or -ENOMEM. */
 int run_ending_set(const struct run_ending *ending, struct profile *profile);

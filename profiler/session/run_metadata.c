@@ -11,7 +11,8 @@
 /* Texts and numbers of the profile that travel; unknown ones stay behind. */
 #define TEXTS(X)                                                                       \
 	X(version)                                                                     \
-	X(started) X(repeat) X(loader) X(asked) X(loader_choice) X(directory)
+	X(started)                                                                     \
+	X(repeat) X(loader) X(asked) X(loader_choice) X(epoch_ends) X(directory)
 #define REALS(X) X(budget_s) X(precision)
 
 /* JSON can't keep bytes that are no UTF-8; what stands for them says that they were. */

@@ -42,6 +42,7 @@ static const struct chosen {
 	{"emulated.", COMPARE_LOADER, NULL, false},
 	{"run.loader", COMPARE_LOADER, "options of the loader", false},
 	{"run.loader_choice", COMPARE_RUN, "whose loader is measured", false},
+	{"run.epoch_ends", COMPARE_RUN, "where epochs end", false},
 	{"run.asked", COMPARE_RUN, NULL, false},
 	{"dataset.", COMPARE_DATA, NULL, false},
 	{"run.repeat", COMPARE_RUN, "command", false},

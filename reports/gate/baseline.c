@@ -30,6 +30,7 @@ const struct field baseline_fields[] = {
 	AT("loader", TEXT, loader),
 	AT("asked", TEXT, asked),
 	AT("loader_choice", TEXT, loader_choice),
+	AT("epoch_ends", TEXT, epoch_ends),
 	AT("loader_kind", LOADER, loader_kind),
 	AT("dataset.name", TEXT, dataset),
 	PROFILE_DATASET(LINE) AT("settings.seed", COUNT, seed),

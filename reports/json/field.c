@@ -28,6 +28,7 @@ const struct field field_profile[] = {
 	AT("run.loader", TEXT, loader),
 	AT("run.asked", TEXT, asked),
 	AT("run.loader_choice", TEXT, loader_choice),
+	AT("run.epoch_ends", TEXT, epoch_ends),
 	AT("run.directory", TEXT, directory),
 	AT("run.wall_s", NUMBER, wall_s),
 	AT("run.budget_s", NUMBER, budget_s),

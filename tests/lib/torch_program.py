@@ -266,6 +266,21 @@ def breaks(folder, workers=2, anew=0):
                 break
 
 
+def counts(folder, workers=2, skips=0, persistent=0):
+    """Has plans for the batches of its epochs: beyond them it dies, or skips."""
+    loader = loader_of(Files(folder, 1), num_workers=int(workers),
+                       persistent_workers=bool(persistent))
+    training = Training(1600)
+    for _ in range(10**6):
+        plan = list(range(len(loader)))
+        for number, batch in enumerate(loader):
+            if skips and number >= len(plan):
+                continue
+            training.step(batch)
+            plan[number] = None
+        print(plan.count(None), flush=True)
+
+
 def losses(folder):
     """Three epochs of random numbers here and in workers, to the last bit."""
     torch.manual_seed(5)
@@ -405,8 +420,23 @@ def guards(_):
     assert pool.give()[0][0].equal(torch.ones(2))
     guard_pinned(Pool(torch))
     guard_patience(Hook(None, None, None))
+    guard_skipping()
     guard_loaders(Hook)
     guard_devices()
+
+
+def guard_skipping():
+    """A program skips that trains from none beyond the end, but for what it never trains from."""
+    from dsa_hook import IDLE
+    from dsa_hook import Training as Trains
+    for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
+                                 (0, True, False)):
+        training, backwards = Trains(7), 7
+        for number in range(60):
+            backwards += every > 0 and number % every == 0
+            assert not training.skips(backwards, False)
+        skips = [training.skips(backwards, beyond) for _ in range(every + IDLE)]
+        assert any(skips) == found and not any(skips[:IDLE - 1]), (every, beyond)
 
 
 def guard_devices():

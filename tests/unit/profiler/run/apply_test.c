@@ -344,6 +344,10 @@ static void the_same_loader_is_measured_again(void **state)
 	profile_text(&profile.loader_choice, "none");
 	assert_applied();
 	assert_int_equal(apply.choice, PRELOAD_NONE);
+	assert_false(apply.own_epochs);
+	profile_text(&profile.epoch_ends, "own");
+	assert_applied();
+	assert_true(apply.own_epochs);
 	assert_int_equal(apply_choice_named("torch"), PRELOAD_TORCH);
 	assert_int_equal(apply_choice_named("another"), PRELOAD_AUTO);
 	assert_int_equal(apply_choice_named(NULL), PRELOAD_AUTO);

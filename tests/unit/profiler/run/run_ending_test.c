@@ -46,6 +46,7 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	trace->driver = 1;
 	trace->loader.kind = epoch > 0 ? TRACE_TORCH : TRACE_LIBDSA;
 	trace->loader.steps_per_epoch = epoch;
+	trace->beyond = epoch > 0 && steps > epoch ? TRACE_GIVEN : 0;
 	trace->unmeasured = *alone != '\0' ? TRACE_SO_FAR : 0;
 	snprintf(trace->unmeasured_why, sizeof(trace->unmeasured_why), "%s", alone);
 	trace->processes[0].counters[TRACE_delivered_batches] = steps;
@@ -68,7 +69,8 @@ static void a_program_that_may_have_run_out_of_steps_is_told_so(void **state)
 		"the program ended with status 1 after 121 steps; dsa repeats its "
 		"data, "
 		"of which an epoch has 60: if what counts steps ran out of them, as a "
-		"learning rate schedule does, let it have more, or use --observe");
+		"learning rate schedule does, let it have more, or use --epochs=own or "
+		"--observe");
 	profile_free(&profile);
 	ends(CONDUCTOR_DIED, "the program ended with status 1", 60, .1, &profile);
 	assert_string_equal(profile.status_why, "the program ended with status 1");
