@@ -110,7 +110,7 @@ def check_undrained(scratch, own):
               encoding="ascii") as file:
         file.write(f"import sys\nsys.path.append({os.path.join(BUILD, 'python')!r})\n"
                    "import dsa_hook\n"
-                   "dsa_hook.Loading.drain = lambda self: self.stream.lengths.clear()\n")
+                   "dsa_hook.Loading.drain = lambda self: self.stream.given.clear()\n")
     case = (2, 75, 32, 16, 0)
     done = dsa_run(scratch, "out-undrained", f"-q --budget {BUDGET} --storage-latency 16ms",
                    "train", "data", f"batch={FEW}", "workers=2", "prep=32", "rate=75", ahead=[AWAKE],
@@ -287,6 +287,22 @@ def check_ahead(scratch):
            done.returncode, done.stdout[-2000:], done.stderr)
 
 
+def check_wholes(scratch):
+    """Batches that the data set makes have their samples, in the program and where made."""
+    for stream in 0, 1:
+        done = dsa_run(scratch, "out-wholes", "-q --observe", "wholes", "data", f"stream={stream}")
+        result = result_of(scratch, "out-wholes")
+        window, = result["windows"]
+        made = [(p["samples"], BATCH * p["batches"]) for p in result["processes"]
+                if "batches" in p]
+        tap.ok(done.returncode == 0 and result["configuration"]["batch"] == BATCH and
+               window["samples"] == BATCH * window["steps"] and
+               made and all(samples == whole for samples, whole in made) and
+               result["dataset"].get("samples", FILES) == FILES,
+               f"wholes stream={stream}: a batch is no sample", result["configuration"],
+               result["dataset"], window, made)
+
+
 def lasted(done):
     """Steps of the epochs that it printed."""
     return {line for line in done.stdout.split("\n") if line.isdigit()}
@@ -296,7 +312,7 @@ def check_counts(scratch):
     """A program that can't go on beyond the end of its epoch is measured with its own ones."""
     for words, options in (("workers=0", "--sweep=workers=1 --sweep-budget=1s"), ("skips=1", ""),
                            ("persistent=1", "--epochs=own")):
-        done = dsa_run(scratch, "out-counts", "--budget 3s " + options, "counts", "data", words)
+        done = dsa_run(scratch, "out-counts", "--budget 5s " + options, "counts", "data", words)
         result = result_of(scratch, "out-counts")
         kinds = {w["kind"] for w in result["windows"] if w["used"]}
         name = f"counts {words} {options}"
@@ -464,7 +480,7 @@ def run_all(scratch, pool):
              "validates": check_validates, "untrained": check_untrained,
              "reuses": check_reuses, "after": check_after, "alone": check_alone,
              "breaks": check_breaks, "counts": check_counts, "ahead": check_ahead,
-             "python": check_python, "batches": check_batches,
+             "wholes": check_wholes, "python": check_python, "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),

@@ -125,7 +125,7 @@ def check_samples():
              ((["a", "b", "c"], [0, 1, 2]), 3), (["a", "b"], 2), ("text", 1), (None, 1),
              (numpy.float32(1), 1), ([], 1), (Odd(), 1),
              (types.SimpleNamespace(shape=list), 1)]
-    found = [dsa_watch.samples_in(batch) for batch, _ in cases]
+    found = [dsa_batches.samples_in(batch) for batch, _ in cases]
     tap.ok(found == [samples for _, samples in cases], "samples of a batch", found)
 
 
@@ -371,7 +371,7 @@ def check_torch(scratch):
 def check_alone(scratch):
     """In a program that imports nothing else."""
     done = scratch.run(PYTHON, "-c", "import dsa_watch, dsa_batches\n"
-                       "print(dsa_watch.first_length({}), dsa_batches.collections.abc.Mapping)",
+                       "print(dsa_batches.first_length({}), dsa_batches.collections.abc.Mapping)",
                        variables={"PYTHONPATH": os.path.join(HERE, "../profiler/python")})
     tap.ok(done.returncode == 0, "batches without NumPy can be looked at", done.stderr)
 

@@ -40,19 +40,53 @@ class Repeated:
         return itertools.cycle(self.batches)
 
 
+def first_length(data):
+    """Of the first array in it; 0: there is none."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return int(shape[0] or 0) if len(shape) > 0 else 0
+    if isinstance(data, collections.abc.Mapping):
+        data = data.values()
+    elif not isinstance(data, (list, tuple)):
+        return 0
+    return next(filter(None, map(first_length, itertools.islice(data, 4))), 0)
+
+
+def samples_in(batch):
+    """Of a batch without an array: the length of its first list, or its own. At least 1, also
+    of one whose shape is none: a method, or it raises."""
+    try:
+        length = first_length(batch)
+        if length == 0 and isinstance(batch, (list, tuple)) and batch:
+            length = len(batch[0]) if isinstance(batch[0], (list, tuple)) else len(batch)
+        return length or 1
+    except Exception:
+        return 1
+
+
+def samples_of(index, batch, collates):
+    """Of a batch: those of its index or, where the data set made it whole, its own."""
+    if isinstance(index, (list, tuple)) and (collates or not isinstance(index, Endless)):
+        return len(index)
+    return 1 if collates else samples_in(batch)
+
+
 class Stream:
     """Stands for an iterator's sampler. Gives what a window forces, else the sampler's own,
     of which `endless` says whether another epoch follows. `renews`: its index does not say
-    which samples come, and the data end elsewhere."""
+    which samples come, and the data end elsewhere. `collates`: samples are put together to
+    batches."""
 
     counting = True
 
-    def __init__(self, sampler, own, renews=False):
-        self.sampler, self.own, self.renews = sampler, own, renews
+    def __init__(self, sampler, own, renews=False, collates=True):
+        self.sampler, self.own = sampler, own
+        self.renews, self.collates = renews, collates
         self.forced, self.shut = None, False
         self.endless = None
-        self.lengths = collections.deque()  # of what was given and did not come back
-        self.most = 1  # of them
+        self.given = collections.deque()  # indices whose batches did not come back
+        self.most = 1  # samples of a batch
+        self.whole = False  # the data set makes batches
 
     def __iter__(self):
         return self
@@ -62,8 +96,7 @@ class Stream:
             raise StopIteration
         index = next(self.forced) if self.forced is not None else self.next_own()
         if self.counting:
-            self.lengths.append(len(index) if isinstance(index, (list, tuple)) else 1)
-            self.most = max(self.most, self.lengths[-1])
+            self.given.append(index)
         if self.renews and self.forced is None and self.endless is not None and \
                 self.endless():
             return Endless(index if isinstance(index, list) else [index])
@@ -78,9 +111,15 @@ class Stream:
             self.own = iter(self.sampler)
             return next(self.own)
 
-    def returned(self):
+    def returned(self, batch):
         """A batch came; its samples."""
-        return self.lengths.popleft() if self.lengths else 1
+        if not self.given:
+            return 1
+        index = self.given.popleft()
+        samples = samples_of(index, batch, self.collates)
+        self.most = max(self.most, samples)
+        self.whole = not isinstance(index, (list, tuple)) and samples > 1
+        return samples
 
 
 def count(thing):

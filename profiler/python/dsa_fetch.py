@@ -8,7 +8,7 @@ import time
 import zlib
 
 import dsa_library
-from dsa_batches import Endless, Thrown
+from dsa_batches import Endless, Thrown, samples_of
 from dsa_library import WATCH
 from dsa_transforms import Meter
 from dsa_transforms import key_of as data_key
@@ -160,7 +160,7 @@ def patch_fetcher(library, fetcher):
         library.batch_begin(key_of(index))
         try:
             data = plain(self, index)
-            samples = len(index) if isinstance(index, (list, tuple)) else 1
+            samples = samples_of(index, data, getattr(self, "auto_collation", True))
             return data
         finally:
             ended = now()

@@ -127,7 +127,7 @@ class Hook:
         tell_fetcher(it)
         if self.inside:  # of a loader below this one, or of another thread
             batch = self.plain(it)
-            returned(it)
+            returned(it, batch)
             return batch
         if self.is_provisional() and self.is_trained(it):
             self.drop()
@@ -191,7 +191,7 @@ class Hook:
         began, it._dsa_backwards = now(), self.backwards  # a thread may ask meanwhile
         it._dsa_driven = self.driven
         batch = self.plain(it)
-        returned(it)
+        returned(it, batch)
         if it._dsa_steps == 0:
             it._dsa_start_ns += now() - began
         it._dsa_steps += 1
@@ -310,14 +310,14 @@ class Hook:
 
     def about(self, it):
         dataset, batch, in_order = it._dsa_loads
-        root = name_of_data(dataset)
-        workers = it._num_workers
+        workers, stream = it._num_workers, it._sampler_iter
         no_list = None if it._dataset_kind == MAP else b"an IterableDataset"
         return dsa_library.About(
-            TORCH, os.fsencode(root), f"torch {self.torch.__version__}".encode(),
-            count(dataset), count(it._index_sampler), batch or it._sampler_iter.most, workers,
-            it._prefetch_factor if workers else 0, not in_order, no_list,
-            not self.by_backward)
+            TORCH, os.fsencode(name_of_data(dataset)),
+            f"torch {self.torch.__version__}".encode(),
+            count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
+            batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
+            no_list, not self.by_backward)
 
     # -- its steps --
 
@@ -505,11 +505,11 @@ def tell_fetcher(it):
         pass
 
 
-def returned(it):
+def returned(it, batch):
     """It gave a batch."""
     stream = getattr(it, "_sampler_iter", None)
     if isinstance(stream, Stream):
-        stream.returned()
+        stream.returned(batch)
 
 
 # ---- patches ----
@@ -521,7 +521,7 @@ def wrap(hook, it):
     """A Stream around the sampler, which torch makes anew for each epoch."""
     if not hook.off and not isinstance(it._sampler_iter, Stream):
         it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
-                                  it._dataset_kind != MAP)
+                                  it._dataset_kind != MAP, getattr(it, "_auto_collation", True))
         it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = it._dsa_driven = 0
         # One of the program's has to be followed first; what dsa makes itself is at once, and so
         # is the next epoch's where each ends by its length.

@@ -107,7 +107,7 @@ class Loading:
     def next(self):
         """(batch, its samples) as the iterator gives it."""
         batch = self.next_of(self.it)
-        return batch, self.stream.returned()
+        return batch, self.stream.returned(batch)
 
     def drain(self):
         self.stream.shut = True
@@ -117,7 +117,7 @@ class Loading:
                 batch = self.next()
                 if self.stream.renews and self.source == STREAM:
                     copied(self.pool.add, *batch)
-        self.stream.lengths.clear()
+        self.stream.given.clear()
         self.stream.shut = False
         self.stream.forced = self.source = None
         if self.stale and not all(getattr(self.it, "_workers_status", ())):
@@ -139,7 +139,7 @@ class Loading:
         wanted, epoch = batches + self.ahead(), count(self.it._index_sampler)
         taken = min(wanted, epoch or wanted)
         self.batches = list(itertools.islice(self.stream, taken))
-        self.stream.lengths.clear()
+        self.stream.given.clear()
         self.stream.forced = iter(self.batches)
         self.pool.clear()
         self.prime()
@@ -150,7 +150,7 @@ class Loading:
 
     def count(self, samples):
         """Makes so many, the same ones in every run if that can be."""
-        batch, batches = self.it._dsa_loads[1], None
+        batch, batches = self.it._dsa_loads[1] or self.stream.most, None
         indices = same_indices(self.it._index_sampler, count(self.it._dsa_loads[0]))
         if indices is None:
             batches = list(itertools.islice(self.stream, -(-samples // batch)))
@@ -158,8 +158,8 @@ class Loading:
             batches = [indices[i:min(i + batch, samples)]
                        for i in range(0, min(samples, len(indices)), batch)]
         else:
-            batches = indices[:samples]
-        self.stream.lengths.clear()
+            batches = indices[:-(-samples // (batch if self.stream.whole else 1))]
+        self.stream.given.clear()
         self.stream.forced = iter(batches)
         self.prime()
         try:
@@ -191,7 +191,7 @@ class Loading:
         workers, batches = self.it._num_workers, self.batches
         if self.stream.renews:
             batches = [next(self.stream) for _ in range(workers)]
-            self.stream.lengths.clear()
+            self.stream.given.clear()
         return [Thrown(batches[rank % len(batches)::workers], rank, workers)
                 for rank in range(workers)]
 
@@ -212,8 +212,7 @@ class Loading:
         it, until, rounds = self.it if own else self.copy, now() + ns, 0
         while rounds < ROUNDS or now() < until:
             for _ in range(max(1, it._num_workers)):
-                self.next_of(it)
-                it._sampler_iter.returned()
+                it._sampler_iter.returned(self.next_of(it))
             rounds += 1
         return 0
 

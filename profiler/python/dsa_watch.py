@@ -13,8 +13,6 @@ Files that are read meanwhile count, in whatever thread, while the loader is to 
 of a batch itself, those of the thread that asks for it (profiler/io_page.h).
 """
 
-import collections.abc
-import itertools
 import os
 import sys
 import threading
@@ -22,7 +20,7 @@ import time
 import weakref
 
 import dsa_library
-from dsa_batches import POOL_LEAST, POOL_MOST, Pool, count
+from dsa_batches import POOL_LEAST, POOL_MOST, Pool, count, samples_in
 from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, leaves_rank, refusal
 from dsa_library import WATCH
 
@@ -39,31 +37,7 @@ SETTINGS = ("storage_bandwidth", "storage_latency")
 now = time.monotonic_ns
 
 
-# ---- batches ----
-
-def first_length(data):
-    """Of the first array in it; 0: there is none."""
-    shape = getattr(data, "shape", None)
-    if shape is not None:
-        return int(shape[0] or 0) if len(shape) > 0 else 0
-    if isinstance(data, collections.abc.Mapping):
-        data = data.values()
-    elif not isinstance(data, (list, tuple)):
-        return 0
-    return next(filter(None, map(first_length, itertools.islice(data, 4))), 0)
-
-
-def samples_in(batch):
-    """Of a batch without an array: the length of its first list, or its own. At least 1, also
-    of one whose shape is none: a method, or it raises."""
-    try:
-        length = first_length(batch)
-        if length == 0 and isinstance(batch, (list, tuple)) and batch:
-            length = len(batch[0]) if isinstance(batch[0], (list, tuple)) else len(batch)
-        return length or 1
-    except Exception:
-        return 1
-
+# ---- what it passes over ----
 
 def name_of(iterable):
     kind = type(iterable).__qualname__
