@@ -303,6 +303,16 @@ def check_wholes(scratch):
                result["dataset"], window, made)
 
 
+def check_meets(scratch):
+    """Workers that wait for one another do not for ever."""
+    done = dsa_run(scratch, "out-meets", "-q --budget 8s", "meets", "data")
+    result = result_of(scratch, "out-meets")
+    kinds = {w["kind"] for w in result["windows"] if w["certified"]}
+    tap.ok(done.returncode == 0 and kinds >= {"synthetic", "real"} and
+           result["run"].get("target_status") == 0,
+           "workers that meet at a barrier come to rest", kinds, result["run"], done.stderr)
+
+
 def lasted(done):
     """Steps of the epochs that it printed."""
     return {line for line in done.stdout.split("\n") if line.isdigit()}
@@ -480,7 +490,8 @@ def run_all(scratch, pool):
              "validates": check_validates, "untrained": check_untrained,
              "reuses": check_reuses, "after": check_after, "alone": check_alone,
              "breaks": check_breaks, "counts": check_counts, "ahead": check_ahead,
-             "wholes": check_wholes, "python": check_python, "batches": check_batches,
+             "wholes": check_wholes, "meets": check_meets, "python": check_python,
+             "batches": check_batches,
              "guards": check_guards, "uncopied": check_uncopied,
              "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),

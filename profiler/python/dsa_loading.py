@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import os
 import time
+import weakref
 
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, Repeated, Thrown, count, same_indices
 from dsa_driver import Unmeasured, copied
@@ -14,6 +15,8 @@ STREAM, LIST, POOL, LOADED = range(4)  # enum hook_source
 POOLED = (POOL, LOADED)
 NOT_MADE = 1  # of make(): the window goes without
 ROUNDS = 2  # thrown away before batches are counted
+SILENCE_NS, HELPED_NS = 10**9, 20 * 10**9  # of workers that may wait for one another
+CHECK_S, LOOK_S = 5, .05  # between torch's looks at its workers; at what helped ones make
 
 now = time.monotonic_ns
 
@@ -66,6 +69,87 @@ def copy_of(module, loader, batches, workers):
         generator=module.torch.Generator(), **what))
 
 
+class Helped:
+    """An iterator whose workers may wait for one another, as at a barrier where their data begin
+    anew: while nothing comes those without work get some, so that all of them come there. Stands
+    in its methods' place."""
+
+    METHODS = "_try_get_data", "_try_put_index"
+
+    def __init__(self, it, stream, library):
+        self.it, self.kind, self.stream = weakref.ref(it), type(it), stream
+        self.library = library
+        self.more = 0  # tasks beyond those that are under way else
+        self.patience = SILENCE_NS
+        self.quiet = None  # since then nothing came; None: it was not asked
+        self.helped = None  # since then they got more than they would have; None: they did not
+        self.came = False  # something did meanwhile
+
+    def begin(self):
+        for name in self.METHODS:
+            setattr(self.it(), name, getattr(self, name))
+
+    @classmethod
+    def end(cls, it):
+        for name in cls.METHODS:
+            vars(it).pop(name, None)
+
+    def _try_put_index(self):
+        if self.more == 0:
+            self.kind._try_put_index(self.it())
+        else:
+            self.more -= 1
+
+    def _try_get_data(self, timeout=CHECK_S):
+        self.quiet = self.quiet or now()
+        end = now() + timeout * 1e9
+        while True:
+            wait = LOOK_S if self.helped else self.patience / 1e9
+            found = self.kind._try_get_data(self.it(), min(wait, timeout))
+            if found[0]:
+                self.note(found[1][0])
+            if found[0] or now() >= end:
+                return found
+            if self.helped or now() - self.quiet >= self.patience:
+                self.help()
+
+    def note(self, index):
+        """A batch came. If that which was waited for is the first, it was only slow."""
+        is_awaited = index == self.it()._rcvd_idx
+        if self.helped and is_awaited and not self.came:
+            self.patience = max(self.patience, 2 * (now() - self.quiet))
+        self.came = self.helped is not None and not is_awaited
+        self.quiet = None
+        self.helped = None if is_awaited else self.helped
+
+    def help(self):
+        """Not so that what lies ready takes more than twice the memory."""
+        it = self.it()
+        busy = {task[0] for task in it._task_info.values() if len(task) == 1}
+        idle = [works and rank not in busy for rank, works in enumerate(it._workers_status)]
+        most = it._num_workers * it._prefetch_factor
+        if not any(idle):
+            return
+        self.helped = self.helped or now()
+        self.library.outside(now())  # where epochs end it does not wait like this
+        if self.stream.shut and now() - self.helped > HELPED_NS:
+            raise Unmeasured("its workers wait for one another: one of them gave nothing, "
+                             f"whatever the others made in {HELPED_NS // 10**9} s")
+        self.put(idle, min(sum(idle), most - it._tasks_outstanding, most - self.more))
+
+    def put(self, idle, count):
+        """So many tasks of the stream for these workers alone."""
+        it, stream = self.it(), self.stream
+        status, shut, forced = it._workers_status, stream.shut, stream.forced
+        it._workers_status, stream.shut, stream.forced = idle, False, None
+        try:
+            for _ in range(count):
+                self.kind._try_put_index(it)
+                self.more += 1
+        finally:
+            it._workers_status, stream.shut, stream.forced = status, shut, forced
+
+
 class Loading:
     """One iterator of the loader that drives, and the list and pool of its windows."""
 
@@ -87,6 +171,8 @@ class Loading:
         self.stale = self.stream.renews and self.stream.endless is None
         if self.stream.renews:
             it._IterableDataset_len_called = None  # or torch warns of each batch beyond
+            if it._num_workers > 1 and not self.observes:
+                Helped(it, self.stream, self.library).begin()
 
     def count_those_of(self, it):
         """From now on, and those of no other."""
@@ -226,3 +312,4 @@ class Loading:
     def leave(self):
         """For good: the sampler has its own end again."""
         self.stream.shut, self.stream.forced, self.stream.endless = False, None, None
+        Helped.end(self.it)

@@ -9,6 +9,7 @@ import atexit
 import glob
 import itertools
 import json
+import multiprocessing
 import os
 import queue
 import random
@@ -108,6 +109,18 @@ class WholeStream(torch.utils.data.IterableDataset):
     def __iter__(self):
         info = torch.utils.data.get_worker_info()
         return map(self.batches.__getitem__, range(info.id, len(self.batches), info.num_workers))
+
+
+class Meeting(torch.utils.data.IterableDataset):
+    """Its workers wait for one another before each pass; one has fewer files."""
+
+    def __init__(self, root, prep):
+        self.files, self.barrier = Files(root, prep), multiprocessing.Barrier(2)
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info().id
+        self.barrier.wait()
+        return map(self.files.__getitem__, range(8 * (20 + 4 * worker)))
 
 
 class Training:
@@ -312,6 +325,14 @@ def wholes(folder, stream=0):
             training.step(batch)
 
 
+def meets(folder):
+    """Until somebody ends it."""
+    training = Training(1600)
+    for _ in range(10**6):
+        for batch in torch.utils.data.DataLoader(Meeting(folder, .5), 8, num_workers=2):
+            training.step(batch)
+
+
 def losses(folder):
     """Three epochs of random numbers here and in workers, to the last bit."""
     torch.manual_seed(5)
@@ -452,6 +473,7 @@ def guards(_):
     guard_pinned(Pool(torch))
     guard_patience(Hook(None, None, None))
     guard_skipping()
+    guard_waiting()
     guard_loaders(Hook)
     guard_devices()
 
@@ -507,6 +529,52 @@ def guard_patience(hook):
         torch.optim.AdamW([weight])
         assert not hook.is_to_drive(it) and not hook.is_to_drive(it)
     assert hook.is_to_drive(it)
+
+
+class Stuck:
+    """An iterator with a worker that gives nothing, and another one that gives all it gets."""
+
+    def __init__(self):
+        self._num_workers = self._prefetch_factor = self._send_idx = 2
+        self._task_info, self._workers_status = {0: (0,), 1: (0,)}, [True, True]
+        self._tasks_outstanding, self._rcvd_idx, self.made = 2, 0, []
+
+    def _try_put_index(self):
+        assert self._workers_status == [False, True]
+        self.made.append(self._send_idx)
+        self._task_info[self._send_idx] = (1,)
+        self._send_idx += 1
+        self._tasks_outstanding += 1
+
+    def _try_get_data(self, _):
+        if not self.made:
+            return False, None
+        self._tasks_outstanding -= 1
+        index = self.made.pop()
+        self._task_info[index] += (None,)
+        return True, (index, None)
+
+
+def guard_waiting():
+    """A worker that waits is waited for, but not for ever, nor does the other one make ever more."""
+    import dsa_loading
+    from dsa_batches import Stream
+    from dsa_driver import Unmeasured
+    dsa_loading.SILENCE_NS, dsa_loading.HELPED_NS = 0, 10**8
+    it, stream, told = Stuck(), Stream([], iter([])), []
+    stream.shut = True
+    dsa_loading.Helped(it, stream, types.SimpleNamespace(outside=told.append)).begin()
+    try:
+        while True:
+            it._try_get_data(.01)
+    except Unmeasured:
+        pass
+    assert told and it._send_idx == 2 + 4 and stream.shut and it._workers_status == [True, True]
+    for _ in range(4):
+        it._try_put_index()
+    assert it._send_idx == 2 + 4
+    dsa_loading.Helped.end(it)
+    assert not it.made and it._try_get_data(0) == (False, None)
 
 
 class Generates(torch.utils.data.DataLoader):
