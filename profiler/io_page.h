@@ -3,12 +3,13 @@
  * batch: the page that it shares with dsa.
  *
  * libdsa-io.so is preloaded into the program. DSA_IO names a file that dsa made; a process
- * maps it when it makes a batch, opens a file to write, or runs the hook. All counting is by atomics in
- * this page, so that a worker that is killed, or leaves by _exit, loses nothing. All times
- * are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory, which takes what is
- * touched of it: a page of any other faults anew each time that it was written back. Memory
- * is found by dsa's number, which says nothing in another namespace of processes: DSA_IO_FILE
- * names a spare one then, in the run's folder, that takes room only once it is mapped.
+ * maps it when it makes a batch, opens a file to write, or runs the hook. All counting is by
+ * atomics in this page, so that a worker that is killed, or leaves by _exit, loses nothing.
+ * All times are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory, which takes
+ * what is touched of it: a page of any other faults anew each time that it was written back.
+ * Memory is found by dsa's number, which says nothing in another namespace of processes:
+ * DSA_IO_FILE names a spare one then, in the run's folder, that takes room only once it is
+ * mapped.
  *
  *	+-----------+ 0
  *	| header    |  control: the emulated storage, the list that is recorded

@@ -31,6 +31,8 @@ static void hook_refuse(const char *why, enum trace_unmeasured unmeasured)
 		io_copy_text(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
 		atomic_store_explicit(&trace->unmeasured, unmeasured,
 				      memory_order_release);
+		if (hook.process != NULL && !trace->observe)
+			atomic_store(&hook.page->throttled, 0); /* as without dsa */
 	}
 	trace_unmap(trace);
 }

@@ -114,7 +114,9 @@ static void why_it_goes_on_without_dsa_is_kept(void **state)
 {
 	(void)state;
 	assert_false(dsa_hook_observes());
+	fake.page->throttled = 1;
 	dsa_hook_refuse("no _task_info");
+	assert_false(fake.page->throttled);
 	dsa_hook_refuse("something else");
 	assert_int_equal(driven.trace->unmeasured, TRACE_SO_FAR);
 	assert_string_equal(driven.trace->unmeasured_why, "no _task_info");
