@@ -12,9 +12,9 @@
  * folder, which nobody has changed since files are kept, and is put back beside the first.
  * What was made since then is the program's.
  *
- * One that the program opens to append to, and has open with the first batch or opens later,
- * is cut off where it ended then when all is put back. One that it writes into without that
- * is kept, with what it changed, when it is overwritten later.
+ * One that the program opens to append to, and still has open with the first batch or opens
+ * later, is cut off where it ended when it was opened first, once all is put back. One that it
+ * writes into without that is kept, with what it changed, when it is overwritten later.
  *
  * All keep errno.
  */
