@@ -66,7 +66,7 @@ static char *data_path_number(char *at, uint32_t number)
 
 static const char *data_path_link(uint32_t pid, int fd, char link[LINK])
 {
-	char *at = link + LINK - 1;
+	char *at = link + (LINK - 1);
 
 	*at = '\0';
 	at = data_path_before(data_path_number(at, (uint32_t)fd), "/fd/");
