@@ -459,9 +459,10 @@ class Hook:
         """As it would have ended, once no worker has work, if that is soon: what that takes
         is told."""
         it, stream, began = self.loading.it, self.loading.stream, now()
-        if it._dataset_kind != MAP or not self.ends_workers(it):
-            return
         try:
+            self.loading.let_end()
+            if it._dataset_kind != MAP or not self.ends_workers(it):
+                return
             stream.shut = True
             while it._task_info and now() - began < SOON_NS:
                 self.loading.next()

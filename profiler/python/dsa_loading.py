@@ -84,6 +84,7 @@ class Helped:
         self.quiet = None  # since then nothing came; None: it was not asked
         self.helped = None  # since then they got more than they would have; None: they did not
         self.came = False  # something did meanwhile
+        self.has_helped = False
 
     def begin(self):
         for name in self.METHODS:
@@ -123,19 +124,25 @@ class Helped:
         self.helped = None if is_awaited else self.helped
 
     def help(self):
-        """Not so that what lies ready takes more than twice the memory."""
-        it = self.it()
+        """Not so that what lies ready takes more than twice the memory. Where the loader is to
+        rest, nobody gets it."""
+        it, rests = self.it(), self.stream.shut
         busy = {task[0] for task in it._task_info.values() if len(task) == 1}
         idle = [works and rank not in busy for rank, works in enumerate(it._workers_status)]
         most = it._num_workers * it._prefetch_factor
         if not any(idle):
             return
         self.helped = self.helped or now()
+        self.has_helped = True
         self.library.outside(now())  # where epochs end it does not wait like this
-        if self.stream.shut and now() - self.helped > HELPED_NS:
+        if rests and now() - self.helped > HELPED_NS:
             raise Unmeasured("its workers wait for one another: one of them gave nothing, "
                              f"whatever the others made in {HELPED_NS // 10**9} s")
-        self.put(idle, min(sum(idle), most - it._tasks_outstanding, most - self.more))
+        if rests:
+            it._task_info.update({index: (task[0], None)
+                                  for index, task in it._task_info.items() if len(task) == 2})
+        self.put(idle, min(sum(idle), most - it._tasks_outstanding,
+                           most if rests else most - self.more))
 
     def put(self, idle, count):
         """So many tasks of the stream for these workers alone."""
@@ -160,6 +167,7 @@ class Loading:
         self.asked = self.it = self.stream = self.copy = None
         self.source, self.batches = STREAM, []
         self.stale = False  # its workers have indices that let their data end
+        self.helped = None
 
     def take_over(self, asked, it):
         """The program began an epoch, and asks one iterator: this one loads as it was asked
@@ -172,7 +180,8 @@ class Loading:
         if self.stream.renews:
             it._IterableDataset_len_called = None  # or torch warns of each batch beyond
             if it._num_workers > 1 and not self.observes:
-                Helped(it, self.stream, self.library).begin()
+                self.helped = Helped(it, self.stream, self.library)
+                self.helped.begin()
 
     def count_those_of(self, it):
         """From now on, and those of no other."""
@@ -195,13 +204,19 @@ class Loading:
         batch = self.next_of(self.it)
         return batch, self.stream.returned(batch)
 
+    def let_end(self):
+        """Workers that wait for one another: else torch waits for each of them as the program
+        ends."""
+        if self.helped is not None and self.helped.has_helped:
+            self.drain()
+
     def drain(self):
         self.stream.shut = True
         self.drop_copy()
         with contextlib.suppress(StopIteration):  # what is left may only tell data's end
             while getattr(self.it, "_task_info", None):
                 batch = self.next()
-                if self.stream.renews and self.source == STREAM:
+                if self.stream.renews and self.source == STREAM and batch[0] is not None:
                     copied(self.pool.add, *batch)
         self.stream.given.clear()
         self.stream.shut = False

@@ -560,19 +560,21 @@ def guard_waiting():
     import dsa_loading
     from dsa_batches import Stream
     from dsa_driver import Unmeasured
-    dsa_loading.SILENCE_NS, dsa_loading.HELPED_NS = 0, 10**8
+    dsa_loading.SILENCE_NS, dsa_loading.HELPED_NS = 0, 10**9
     it, stream, told = Stuck(), Stream([], iter([])), []
-    stream.shut = True
     dsa_loading.Helped(it, stream, types.SimpleNamespace(outside=told.append)).begin()
+    for _ in range(20):
+        it._try_get_data(.01)
+    assert told and it._send_idx == 2 + 4 and it._workers_status == [True, True]
+    for _ in range(4):
+        it._try_put_index()
+    assert it._send_idx == 2 + 4
+    stream.shut = True
     try:
         while True:
             it._try_get_data(.01)
     except Unmeasured:
-        pass
-    assert told and it._send_idx == 2 + 4 and stream.shut and it._workers_status == [True, True]
-    for _ in range(4):
-        it._try_put_index()
-    assert it._send_idx == 2 + 4
+        assert stream.shut and it._send_idx > 2 + 4
     dsa_loading.Helped.end(it)
     assert not it.made and it._try_get_data(0) == (False, None)
 
