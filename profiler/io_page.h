@@ -153,9 +153,8 @@ struct io_written {
 /* A file that was there and that the program opened to add to its end alone. */
 struct io_appended {
 	_Atomic uint64_t number;
-	uint64_t size, inode; /* at first */
-	/* Who has it open, if there was no batch yet. */
-	_Atomic uint32_t pid, fd;
+	uint64_t size, inode;  /* at first */
+	_Atomic uint32_t pid;  /* who has it open, if there was no batch yet */
 	_Atomic uint64_t told; /* 0: not yet; else the number by which it is put back */
 	char path[IO_PATH];
 };
@@ -212,7 +211,7 @@ struct io_page {
 	uint32_t several; /* 1: programs at once share it: none is measured by it */
 	uint64_t began;   /* CLOCK_REALTIME: what is made since then is its own */
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
-	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
+	_Atomic uint32_t keeps; /* the thread that moves a file there; 0: none does */
 
 	/* The hook: the rank of a job that is observed, + 1, and how many the job has; 0: none
 	 * has begun. */

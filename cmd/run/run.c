@@ -241,7 +241,7 @@ static void run_overran(void *context, const char *why)
 	if (!run->end.trials.quiet)
 		fprintf(stderr,
 			"dsa: %s: measuring once more, with epochs that end where they "
-			"would (--epochs=own)\n",
+			"would (--epochs=own); files that it made stay\n",
 			why);
 }
 

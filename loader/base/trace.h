@@ -565,6 +565,7 @@ struct trace {
 	 * trace_unmeasured. */
 	_Atomic uint32_t unmeasured;
 	char unmeasured_why[TRACE_WHY];
+	uint32_t unmeasured_pid; /* of the process that says so */
 	_Atomic uint32_t beyond; /* enum trace_beyond; 0: no epoch went on */
 	/* Why there are no batches for synthetic and copied windows; "": not known. */
 	char pool_why[TRACE_WHY];

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { SOON = 64 }; /* batches */
 
@@ -29,6 +30,7 @@ static void hook_refuse(const char *why, enum trace_unmeasured unmeasured)
 		return;
 	if (trace->unmeasured == 0 && (trace->driver == 0 || hook.process != NULL)) {
 		io_copy_text(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
+		trace->unmeasured_pid = (uint32_t)getpid();
 		atomic_store_explicit(&trace->unmeasured, unmeasured,
 				      memory_order_release);
 		if (hook.process != NULL && !trace->observe)
@@ -88,7 +90,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 		hook_forget_untrained(hook.trace, hook.page);
 	hook.calls = *calls;
 	hook.pair = UINT32_MAX;
-	hook.step_ns = 0;
+	hook.step_ns = hook.batch_ns = 0;
 	hook.compares = false;
 	hook.odd = hook.alike = 0;
 	hook.counted = atomic_load(&hook.page->batch_count);

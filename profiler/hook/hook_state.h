@@ -34,7 +34,8 @@ struct hook {
 	struct hook_seen seen; /* when the window began, */
 	uint64_t io_ns;        /* and time in I/O of all of them; */
 	uint64_t own_io_ns;    /* in it, the thread that asks for batches */
-	uint64_t step_ns;      /* of the last real window */
+	uint64_t step_ns;      /* of the last real window, */
+	uint64_t batch_ns;     /* and of what it made, counted or not */
 
 	/* Of a program that is observed: the epoch under way, of how many one is recorded,
 	 * when the last batch came, and from when on batches are of the epoch after it. */

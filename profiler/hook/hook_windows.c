@@ -60,7 +60,8 @@ static uint64_t hook_most(const struct hook *hook)
  * rounds, and as many of them as every window has. */
 static uint32_t hook_wanted(const struct hook *hook, const struct trace_window *window)
 {
-	uint64_t steps = hook->step_ns > 0 ? window->length_ns / hook->step_ns + 1 : 0;
+	uint64_t steps =
+		hook->batch_ns > 0 ? window->length_ns / hook->batch_ns + 1 : 0;
 	uint64_t most = hook_most(hook), round = hook->driver.round;
 
 	if (steps < window->min_steps)
@@ -228,6 +229,16 @@ static void hook_judge_list(struct hook *hook, const struct trace_made *made)
 		hook_drop_list(hook);
 }
 
+/* Where epochs end, batches are made for steps that do not count. */
+static void hook_note_pace(struct hook *hook, const struct trace_window *window)
+{
+	uint64_t took = window->end.time_ns - window->begin.time_ns;
+	uint64_t made = window->made.batches;
+
+	hook->step_ns = took / window->steps;
+	hook->batch_ns = took / (made > window->steps ? made : window->steps);
+}
+
 static void hook_leave(void *loader, struct trace_window *window)
 {
 	struct hook *hook = loader;
@@ -247,8 +258,7 @@ static void hook_leave(void *loader, struct trace_window *window)
 		hook_look_at_files(window, &made->end_resident);
 	hook_judge_list(hook, made);
 	if (window->kind == TRACE_REAL && window->steps > 0)
-		hook->step_ns =
-			(window->end.time_ns - window->begin.time_ns) / window->steps;
+		hook_note_pace(hook, window);
 }
 
 static uint32_t hook_still(void *loader)

@@ -80,8 +80,11 @@ void load_watch_poll(struct load_watch *watch, struct trace *const *traces,
 	const struct trace *trace = traces[0];
 
 	/* What was observed is forgotten, and begins anew. */
-	if (trace->observe && watch->window > 0 && trace->window_now < watch->window)
+	if (trace->observe && trace->windows[0].switch_ns != watch->since) {
+		watch->since = trace->windows[0].switch_ns;
 		watch->window = 0;
+		watch->begun = false;
+	}
 	while (watch->window < trace->window_count && watch->window < TRACE_WINDOWS) {
 		const struct trace_window *window = &trace->windows[watch->window];
 		bool over =

@@ -23,6 +23,7 @@ struct load_watch {
 	struct host_load_config host;
 	bool knows_disk;   /* it was looked for */
 	uint32_t window;   /* the one that is watched, or comes next */
+	uint64_t since;    /* of an observed run: its window's switch_ns */
 	bool begun;        /* it is being measured, */
 	unsigned begun_at; /* and this is the moment when that was seen first */
 	/* The last moments, number i at i % LOAD_WATCH_PAST. */

@@ -1,6 +1,7 @@
 /* process_tree.c - adds up what /proc says of each process. */
 #include "profiler/host/process_tree.h"
 #include "loader/base/host/descendants.h"
+#include "loader/base/random.h"
 #include "profiler/host/children.h"
 #include "profiler/host/thread_files.h"
 
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 
 enum { TRIES = 4 }; /* while processes end that were listed */
-
-#define THREAD_KEY 0x9e3779b97f4a7c15u /* spreads numbers, so that sums differ */
 
 static bool tree_is_other(const void *others, pid_t pid)
 {
@@ -44,7 +43,7 @@ static void tree_add_thread(struct thread_files *files, struct process_tree_use 
 		use->queue_ns = UINT64_MAX;
 	else if (use->queue_ns != UINT64_MAX)
 		use->queue_ns += waited;
-	use->threads += files->tid * THREAD_KEY;
+	use->threads += random_mix(files->tid);
 }
 
 /* One that ended has taken with it what it waited. */

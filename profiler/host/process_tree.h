@@ -12,8 +12,10 @@ struct children;
 struct process_tree_use {
 	uint64_t cpu_ns;     /* in clock ticks; ended descendants too */
 	uint64_t read_bytes; /* from storage; UINT64_MAX: one of them hides it */
-	uint64_t queue_ns; /* the descendants' threads waited for a CPU, if these are */
-	uint64_t threads;  /* the same ones: so long this is; UINT64_MAX: unknown */
+	uint64_t
+		queue_ns; /* that the descendants' threads waited for a CPU; UINT64_MAX:
+			      * unknown */
+	uint64_t threads; /* the same while these are the same ones */
 };
 
 /*

@@ -58,7 +58,8 @@ static struct batch_now {
 	uint64_t key, loader;
 	struct batch_look begin;
 	_Atomic uint64_t digest;
-	_Atomic uint32_t flags, own_flags; /* own: of the thread that began it */
+	_Atomic uint32_t flags, own_flags; /* own: of the thread that began it, */
+	_Atomic(const void *) owner;       /* which nothing else has this address of */
 } batch_now;
 
 void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)
@@ -71,7 +72,8 @@ void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)
 void batch_flag(uint32_t flag)
 {
 	atomic_fetch_or_explicit(&batch_now.flags, flag, memory_order_relaxed);
-	if (batch_now.begin.thread == &meter_own_ns)
+	if (atomic_load_explicit(&batch_now.owner, memory_order_relaxed) ==
+	    &meter_own_ns)
 		atomic_fetch_or_explicit(&batch_now.own_flags, flag,
 					 memory_order_relaxed);
 }
@@ -171,6 +173,7 @@ void dsa_io_batch_begin(uint64_t key)
 	batch_now.key = key;
 	atomic_store(&batch_now.digest, 0);
 	atomic_store(&batch_now.flags, attach_self.page->listing ? IO_LISTED : 0);
+	atomic_store(&batch_now.owner, &meter_own_ns);
 	atomic_store(&batch_now.own_flags, 0);
 	batch_look(&batch_now.begin, slot);
 	atomic_store(&attach_self.batch, batch_now.number);

@@ -12,12 +12,12 @@
 #define MOVE                                                                           \
 	"; mkdir -p -- \"${path%/*}/\" && "                                            \
 	"if [ \"$(stat -c %d:%i \"$kept\" 2>&1)\" = "                                  \
-	"\"$(stat -c %d:%i \"$path\" 2>&1)\" ]; then rm -f -- \"$kept\"; "             \
-	"else if [ \"$(stat -c %h \"$kept\")\" -gt "
+	"\"$(stat -c %d:%i \"$path\" 2>&1)\" ]; then"
+#define MOVE_SAME " rm -f -- \"$kept\"; else if [ \"$(stat -c %h \"$kept\")\" -gt "
 #define MOVE_COPY                                                                      \
 	" ]; then cp -aT -- \"$kept\" \"$kept.part\" && "                              \
-	"mv -fT -- \"$kept.part\" \"$kept\"; fi && "                                   \
-	"mv -fT -- \"$kept\" \"$path\"; fi"
+	"mv -fT -- \"$kept.part\" \"$kept\"; fi &&"
+#define MOVE_OTHER " mv -fT -- \"$kept\" \"$path\"; fi"
 
 /* Once: what is added after that stays. Another file may have its name. */
 #define CUT                                                                            \
@@ -27,8 +27,12 @@
 #define CUT_END   "; } && rm -f -- \"$kept\"; fi"
 #define TO_MOST   " truncate -cs '<"
 #define OF_PATH   "' -- \"$path\""
+#define OF_KEPT   "' -- \"$kept\" &&"
 
-enum { REST = sizeof(MOVE MOVE_COPY CUT CUT_OTHER CUT_END TO_MOST OF_PATH) };
+enum {
+	REST = sizeof(MOVE MOVE_SAME MOVE_COPY MOVE_OTHER CUT CUT_OTHER CUT_END) +
+	       2 * sizeof(TO_MOST OF_KEPT)
+};
 
 /* A line with two paths: of each byte there may be four. */
 struct put_back_line {
@@ -114,23 +118,25 @@ static void put_back_digits(struct put_back_line *line, uint64_t number)
 	put_back_plain(line, digit);
 }
 
-static void put_back_most(struct put_back_line *line, uint64_t most)
+static void put_back_most(struct put_back_line *line, uint64_t most, const char *of)
 {
+	if (most == UINT64_MAX)
+		return;
 	put_back_plain(line, TO_MOST);
 	put_back_digits(line, most);
-	put_back_plain(line, OF_PATH);
+	put_back_plain(line, of);
 }
 
 static void put_back_moves(struct put_back_line *line, const struct put_back *back)
 {
 	put_back_paths(line, back);
 	put_back_plain(line, MOVE);
+	put_back_most(line, back->most, OF_KEPT);
+	put_back_plain(line, MOVE_SAME);
 	put_back_digits(line, back->names);
 	put_back_plain(line, MOVE_COPY);
-	if (back->most == UINT64_MAX)
-		return;
-	put_back_plain(line, " &&");
-	put_back_most(line, back->most);
+	put_back_most(line, back->most, OF_KEPT);
+	put_back_plain(line, MOVE_OTHER);
 }
 
 static void put_back_cuts(struct put_back_line *line, const struct put_back *back)
@@ -139,7 +145,7 @@ static void put_back_cuts(struct put_back_line *line, const struct put_back *bac
 	put_back_plain(line, CUT);
 	put_back_digits(line, back->inode);
 	put_back_plain(line, CUT_OTHER);
-	put_back_most(line, back->most);
+	put_back_most(line, back->most, OF_PATH);
 	put_back_plain(line, CUT_END);
 }
 

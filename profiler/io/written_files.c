@@ -33,7 +33,10 @@ enum written_state {
 };
 
 /* Times of files are those of the kernel's last tick. */
-#define TICK_NS 10000000
+#define TICK_NS    10000000
+#define AWAITED_NS 10000000000u /* at the most, for another thread that keeps a file */
+
+enum { DESCRIPTORS = 256 /* of a process, that are looked at */ };
 
 enum { PROBES = 64, PIECE = 1 << 16, DIGITS = 24, PART_PATH = IO_PATH + DIGITS };
 
@@ -418,25 +421,41 @@ static void written_lose(struct io_page *page, const char *path)
 	atomic_store(&lost->number, number + 1);
 }
 
-static void written_keep(struct io_page *page, struct written_file *file,
+/* False: it has its mark. */
+static bool written_keep(struct io_page *page, struct written_file *file,
 			 written_way *way)
 {
 	char place[IO_PATH];
 
-	if (written_claim(page, file) &&
-	    (!written_place(page, atomic_fetch_add(&page->kept_count, 1) + 1, place) ||
-	     !written_store(page, file, place, way)))
+	if (!written_claim(page, file))
+		return false;
+	if (!written_place(page, atomic_fetch_add(&page->kept_count, 1) + 1, place) ||
+	    !written_store(page, file, place, way))
 		written_lose(page, file->path);
+	return true;
 }
 
-/* One at a time; who can't wait, or would wait for one that was killed, copies. */
+/* Another thread may be at the same file, which is to stay as it is until it is kept; it may
+ * have been killed. */
+static void written_await(const struct io_page *page, uint32_t holder)
+{
+	uint64_t end = clock_now() + AWAITED_NS;
+
+	while (page->keeps == holder && clock_now() < end &&
+	       syscall(SYS_kill, holder, 0) == 0)
+		clock_sleep_until(clock_now() + TICK_NS / 10);
+}
+
+/* One at a time: who does not come to it copies. */
 static void written_keep_alone(struct io_page *page, struct written_file *file,
 			       written_way *way)
 {
-	uint32_t free = 0;
+	uint32_t holder = 0;
 
-	if (!atomic_compare_exchange_strong(&page->keeps, &free, 1)) {
-		written_keep(page, file, NULL);
+	if (!atomic_compare_exchange_strong(&page->keeps, &holder,
+					    (uint32_t)syscall(SYS_gettid))) {
+		if (!written_keep(page, file, NULL))
+			written_await(page, holder);
 		return;
 	}
 	written_keep(page, file, way);
@@ -586,6 +605,18 @@ static bool written_adds(struct io_page *page, struct written_file *file)
 	       !written_is_new(page, file);
 }
 
+/* By any descriptor: a shell gives its own another number. */
+static bool written_is_open(const struct io_appended *appended)
+{
+	char path[PATH_MAX];
+
+	for (int fd = 0; appended->pid != 0 && fd < DESCRIPTORS; fd++)
+		if (data_path_there(appended->pid, fd, path, sizeof(path)) > 0 &&
+		    strcmp(path, appended->path) == 0)
+			return true;
+	return false;
+}
+
 /* Before the first batch nothing is repeated yet: what is open by then counts. */
 static void written_opens_to_add(struct io_page *page, int fd, bool first)
 {
@@ -595,21 +626,12 @@ static void written_opens_to_add(struct io_page *page, int fd, bool first)
 	if ((page->keeping > 0 && !first) || !written_adds(page, &file))
 		return;
 	appended = written_append(page, &file);
-	if (appended == NULL)
-		return;
-	appended->fd = (uint32_t)fd;
-	appended->pid = (uint32_t)getpid();
-	if (page->keeping > 0)
+	if (appended != NULL && page->keeping > 0)
 		written_tell(page, appended);
-}
-
-static bool written_is_open(const struct io_appended *appended)
-{
-	char path[PATH_MAX];
-
-	return data_path_there(appended->pid, (int)appended->fd, path, sizeof(path)) >
-		       0 &&
-	       strcmp(path, appended->path) == 0;
+	else if (appended == NULL && page->keeping > 0)
+		written_lose(page, file.path);
+	else if (appended != NULL && !written_is_open(appended))
+		appended->pid = (uint32_t)getpid();
 }
 
 void written_begin(struct io_page *page)
@@ -629,6 +651,8 @@ void written_begin(struct io_page *page)
 		written_name(page, appended->path);
 		written_tell(page, appended);
 	}
+	if (page->appended_count > IO_APPENDED)
+		written_lose(page, ""); /* there was no room for more */
 }
 
 void written_opened(struct io_page *page, int fd)

@@ -149,7 +149,7 @@ def refusal(settings, other):
 
 def end_main():
     """Where another thread asks for batches, as of a loader that reads ahead, what it is raised
-    ends that thread alone: the main one gets the same."""
+    ends that thread alone: the main one gets the same, once it runs."""
     main = threading.main_thread()
     if threading.current_thread() is not main:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main.ident),
@@ -164,6 +164,7 @@ class Driver:
         self.library = library
         self.error = None  # that the program is to see
         self.ended = False  # its loops end at once
+        self.told = False  # the program is to end
 
     def open(self, about, loading):
         """True: it drives from its next batch on."""
@@ -213,5 +214,7 @@ class Driver:
         self.ended = END_DATA
         if END_DATA:
             return StopIteration()
-        end_main()
+        if not self.told:
+            end_main()
+        self.told = True
         return SystemExit(0)

@@ -17,7 +17,9 @@ on as without dsa, and dsa is told why.
 
 import functools
 import os
+import signal
 import sys
+import threading
 import time
 import weakref
 
@@ -28,7 +30,7 @@ from dsa_batches import Stream, count
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
                         leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher
-from dsa_loading import LOADED, POOLED, Loading, with_workers
+from dsa_loading import LOADED, POOLED, Helped, Loading, with_workers
 from dsa_transforms import key_of
 
 TORCH = 1  # enum trace_loader_kind
@@ -73,17 +75,18 @@ class Training:
     """What the program does with its batches: some count them, and skip those beyond the end
     of their epoch."""
 
-    def __init__(self, backwards):
+    def __init__(self, backwards, trained):
         self.backwards = backwards  # so far
-        self.idle = None  # batches since the last one; None: none came
+        self.idle = 0 if trained else None  # batches since the last one; None: none came
         self.usual = 0  # the most of them within an epoch
 
     def skips(self, backwards, beyond):
         """It asks for the next batch, which lies `beyond` the end."""
-        if backwards > self.backwards:
-            self.backwards, self.idle = backwards, 0
-        elif self.idle is not None:
+        if self.idle is not None:
             self.idle += 1
+        if backwards > self.backwards:
+            self.usual = max(self.usual, self.idle or 0)
+            self.backwards, self.idle = backwards, 0
         if not beyond:
             self.usual = max(self.usual, self.idle or 0)
         return beyond and self.idle is not None and self.idle >= self.usual + IDLE
@@ -117,9 +120,11 @@ class Hook:
         self.mixed = False  # another loader gave a batch in the step under way,
         self.mixed_steps = 0  # and in so many before it
         self.training = None
+        self.interrupted = False  # by the user
         self.length = 0  # batches of its epoch, as the program has it
         self.paused = False  # that is over, and the window goes on with the next one,
-        self.ready = 0  # in which so many batches lie ready
+        self.starts = 0  # of which so many steps do not count,
+        self.resumed = None  # nor any before more backwards than these; None: all others do
 
     # -- which loader --
 
@@ -151,8 +156,8 @@ class Hook:
             return False
         if self.loading.asked == (it, getattr(it, "_sampler_iter", None)):
             return True
-        if not self.paused and (it._dsa_steps == 0 or
-                                self.by_backward and not self.is_trained(it)):
+        resumes = self.paused and it._dsa_loader is self.loader
+        if not resumes and (it._dsa_steps == 0 or self.by_backward and not self.is_trained(it)):
             return False
         return it._dsa_loader is self.loader or self.succeeds(it)
 
@@ -183,6 +188,8 @@ class Hook:
         return True
 
     def next_of_other(self, it):
+        if self.loading is not None:
+            self.loading.open(it)
         if self.loading is not None:  # a step with this in it is none of the loop
             self.library.outside(now())
             self.mixed |= self.is_read_in_turn(it)
@@ -220,9 +227,7 @@ class Hook:
         try:
             if self.loading.source == LOADED:  # its workers make what nobody gets
                 self.loading.drain()
-            if it._sampler_iter.shut:
-                self.loading.take_over(it, it)
-            self.loading.leave()
+            self.loading.leave(it)
             self.loading.prime()
         except Exception as another:  # the program's is raised again when it asks
             if not is_own(another):
@@ -281,6 +286,8 @@ class Hook:
         return False
 
     def take(self, it):
+        if OWN_EPOCHS and self.observes != ONLY_WATCHES and length_of(it) == 0:
+            raise Unmeasured("--epochs=own needs a loader that has a length")
         serves, self.by_backward = self.served(it), self.is_trained(it)
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
@@ -289,14 +296,27 @@ class Hook:
                 self.turn_off()
             self.early = False
             return False
-        self.loading, self.training = loading, Training(self.backwards)
+        self.loading, self.training = loading, Training(self.backwards, self.by_backward)
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
         self.library.epoch(it._dsa_start_ns)
         self.alike = dsa_recipe.tell(self.library, it)
+        if not self.observes:
+            self.note_interrupts()
         self.follow(it, serves)
         return True
+
+    def note_interrupts(self):
+        """A program that the user interrupts did not run out of steps."""
+        def interrupted(number, frame):
+            self.interrupted = True
+            self.library.beyond(0)
+            signal.default_int_handler(number, frame)
+
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler and \
+                threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, interrupted)
 
     def refusal(self, it):
         """Why this can't be measured; None: it can."""
@@ -347,8 +367,8 @@ class Hook:
             self.begin_epoch(it, entered)
         if not self.observes:
             self.check_end(it, entered)
-        if self.ready > 0:  # it was made while nobody asked
-            self.ready -= 1
+        if self.starts > 0 or self.backwards == self.resumed:
+            self.starts -= self.starts > 0
             library.outside(entered)
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
@@ -383,7 +403,7 @@ class Hook:
             self.library.beyond(SKIPPED)
             self.turn_off()
             raise self.driver.end()
-        if beyond:
+        if beyond and not self.interrupted:
             self.library.beyond(GIVEN)
 
     def pause(self, entered):
@@ -396,14 +416,17 @@ class Hook:
         """Goes on with what the loader did: a new iterator's own workers have no work."""
         self.loading.asked = it, it._sampler_iter
         self.paused = False
-        self.ready = 1 + min(self.loading.ahead(), self.length // 2)
+        self.length = length_of(it)
+        self.loading.empty()
+        self.starts = 2  # what came before, and the wait for the first batch
+        self.resumed = self.backwards if self.by_backward else None  # it may evaluate
         it._dsa_steps = 0
 
     def persists(self, loader):
         """The iterator that the loader would begin anew, with workers that persist, where it is
         to go on; else None."""
         it = getattr(loader, "_iterator", None)
-        if not self.paused or it is None or it is not self.loading.it:
+        if self.off or not self.paused or it is None or it is not self.loading.it:
             return None
         self.library.outside(now())
         self.resume(it)
@@ -444,7 +467,7 @@ class Hook:
                              Unmeasured("loading failed: " + last_line(error)))
             else:  # the user interrupts it
                 self.turn_off()
-            self.loading.leave()
+            self.loading.leave(self.loading.asked[0])
         else:
             self.end_epoch()
             if self.alike and not self.observes:
@@ -565,6 +588,7 @@ def patch_iterator(hook, module):
 
     @functools.wraps(plain_reset)
     def _reset(self, *args, **kwargs):
+        guarded(hook, Helped.end, self)  # torch has none at work then
         plain_reset(self, *args, **kwargs)
         guarded(hook, wrap, hook, self)
 

@@ -16,6 +16,7 @@ POOLED = (POOL, LOADED)
 NOT_MADE = 1  # of make(): the window goes without
 ROUNDS = 2  # thrown away before batches are counted
 SILENCE_NS, HELPED_NS = 10**9, 20 * 10**9  # of workers that may wait for one another
+MET_NS = 2 * 10**8  # between batches of two that met
 CHECK_S, LOOK_S = 5, .05  # between torch's looks at its workers; at what helped ones make
 
 now = time.monotonic_ns
@@ -52,7 +53,10 @@ def with_workers(module, it):
     else:
         loader.timeout = 0
     loader._iterator = None  # that persistent workers would go on with
-    return iterator_of(module, loader)
+    made = iterator_of(module, loader)
+    had, stream = it._sampler_iter, made._sampler_iter
+    stream.most, stream.whole = had.most, had.whole
+    return made
 
 
 def copy_of(module, loader, batches, workers):
@@ -83,7 +87,7 @@ class Helped:
         self.patience = SILENCE_NS
         self.quiet = None  # since then nothing came; None: it was not asked
         self.helped = None  # since then they got more than they would have; None: they did not
-        self.came = False  # something did meanwhile
+        self.came = None  # since then something of another worker did
         self.has_helped = False
 
     def begin(self):
@@ -115,13 +119,17 @@ class Helped:
                 self.help()
 
     def note(self, index):
-        """A batch came. If that which was waited for is the first, it was only slow."""
-        is_awaited = index == self.it()._rcvd_idx
-        if self.helped and is_awaited and not self.came:
-            self.patience = max(self.patience, 2 * (now() - self.quiet))
-        self.came = self.helped is not None and not is_awaited
+        """A batch came. Those that met come together, and where epochs end none waits like
+        this; what was waited for while another worker went on was only slow."""
+        if index != self.it()._rcvd_idx:
+            self.came = self.came or now()
+        elif self.helped and (self.came is None or now() - self.came < MET_NS):
+            self.library.outside(now())
+        elif self.helped:
+            self.patience = max(self.patience, 2 * (now() - self.helped))
         self.quiet = None
-        self.helped = None if is_awaited else self.helped
+        if index == self.it()._rcvd_idx:
+            self.helped = self.came = None
 
     def help(self):
         """Not so that what lies ready takes more than twice the memory. Where the loader is to
@@ -132,9 +140,9 @@ class Helped:
         most = it._num_workers * it._prefetch_factor
         if not any(idle):
             return
-        self.helped = self.helped or now()
+        if self.helped is None:
+            self.helped, self.came = now(), None
         self.has_helped = True
-        self.library.outside(now())  # where epochs end it does not wait like this
         if rests and now() - self.helped > HELPED_NS:
             raise Unmeasured("its workers wait for one another: one of them gave nothing, "
                              f"whatever the others made in {HELPED_NS // 10**9} s")
@@ -232,6 +240,14 @@ class Loading:
             self.stale = False
             self.drain()
 
+    def empty(self):
+        """As an epoch begins: what was made while nobody asked is thrown away."""
+        source, forced = self.source, self.stream.forced
+        if source in (STREAM, LIST) and self.ahead():
+            self.drain()
+            self.source, self.stream.forced = source, forced
+            self.prime()
+
     def list(self, batches):
         if self.stream.renews:
             return self.fill(batches)
@@ -324,7 +340,17 @@ class Loading:
             self.count_those_of(self.it)
         self.copy = None
 
-    def leave(self):
-        """For good: the sampler has its own end again."""
+    def open(self, it):
+        """One that had no work, as another was to go on, gives its own batches after all."""
+        stream = getattr(it, "_sampler_iter", None)
+        if it is not self.it and getattr(stream, "shut", False):
+            stream.shut = False
+            for _ in range(it._num_workers * (getattr(it, "_prefetch_factor", 0) or 0)):
+                it._try_put_index()
+
+    def leave(self, asked):
+        """For good: the sampler has its own end again, of an iterator that had no work, too."""
+        if asked is not self.it and asked._sampler_iter.shut:
+            self.take_over(asked, asked)
         self.stream.shut, self.stream.forced, self.stream.endless = False, None, None
         Helped.end(self.it)

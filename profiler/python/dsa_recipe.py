@@ -123,7 +123,7 @@ class Reading:
             if type(op).__name__ not in self.READ:
                 raise Lacks(name_of(op))
             self.letters += self.READ[type(op).__name__](self, op)
-        names = ", ".join(map(name_of, ops))
+        names = ", ".join(map(name_of, ops)) or "no transform"
         if not re.search("[cz]", self.letters):
             raise Lacks(f"{names} without RandomResizedCrop or CenterCrop")
         if not re.fullmatch(RECIPES, self.letters):

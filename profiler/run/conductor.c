@@ -72,7 +72,7 @@ static void conductor_report(const struct conductor *conductor)
 		.elapsed_s = conductor_elapsed(conductor),
 		.budget_s = conductor->config->schedule.budget_s,
 		.shares = schedule_shares(conductor->jobs[0].schedule),
-		.leaving = conductor->stopping,
+		.leaving = conductor->stopping && conductor->end->why != CONDUCTOR_DIED,
 	};
 
 	if (conductor->config->progress != NULL && now.elapsed_s > 0 &&

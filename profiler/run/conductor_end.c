@@ -247,27 +247,31 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 
 void conductor_note_skipping(struct conductor *conductor, unsigned number)
 {
-	if (atomic_load(&conductor->jobs[number].trace->beyond) == TRACE_SKIPPED)
+	if (!conductor->stopping &&
+	    atomic_load(&conductor->jobs[number].trace->beyond) == TRACE_SKIPPED)
 		conductor_leave(conductor, number, CONDUCTOR_DIED,
 				"skips what comes beyond the end of its epoch");
 }
 
-/* True while the process is there that drives, or drove. */
-static bool conductor_end_drives(const struct trace *trace)
+/* The process that drives, or drove, or went on without dsa; 0: none did yet. */
+static pid_t conductor_end_trainer(const struct trace *trace)
 {
 	const struct trace_process *driver = trace_driver(trace);
 
-	return driver != NULL && (kill((pid_t)driver->pid, 0) == 0 || errno == EPERM);
+	if (atomic_load(&trace->unmeasured) != 0 && trace_is_alone(trace))
+		return (pid_t)trace->unmeasured_pid;
+	return driver != NULL && trace->first_request_ns != 0 ? (pid_t)driver->pid : 0;
 }
 
 pid_t conductor_background(const struct conductor *conductor)
 {
 	const struct target *target = &conductor->targets[0];
 	const struct job *job = &conductor->jobs[0];
+	pid_t trainer = conductor_end_trainer(job->trace);
 
 	if (conductor->count > 1 || target->running || target->status != 0 ||
 	    (job->stopping && job->terminate == 0) ||
-	    (job->trace->first_request_ns != 0 && !conductor_end_drives(job->trace)))
+	    (trainer != 0 && kill(trainer, 0) < 0 && errno != EPERM))
 		return 0;
 	return children_signal(&conductor->children, 0);
 }
@@ -279,6 +283,7 @@ static bool conductor_note_background(struct conductor *conductor)
 	const struct conductor_config *config = conductor->config;
 	pid_t process = conductor_background(conductor);
 
+	conductor->targets[0].heir = conductor_end_trainer(conductor->jobs[0].trace);
 	if (process == 0)
 		return false;
 	if (conductor->ended == 0) {

@@ -117,12 +117,14 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 	return result < 0 ? result : launch_run(&m->launch, m->jobs, &m->end, err);
 }
 
-/* True where epochs that end may keep it from what ended it; not a signal's end. */
+/* True where epochs that end may keep it from what ended it; not a signal's end, nor that of
+ * one that dsa was told to end. */
 static bool measure_overran(const struct measurement *m)
 {
 	int status = m->jobs[0].target_status;
+	bool by_signal = status > 128 && sigabbrev_np(status - 128) != NULL;
 
-	return m->jobs[0].trace != NULL && status < 128 &&
+	return m->jobs[0].trace != NULL && m->end.signal == 0 && !by_signal &&
 	       (status > 0 || m->end.why == CONDUCTOR_DIED) &&
 	       run_ending_overran(&m->end, m->jobs[0].trace);
 }
@@ -139,6 +141,7 @@ static int measure_again(struct measurement *m, int only, struct error *err)
 	m->own.startup.own_epochs = true;
 	m->config = &m->own;
 	trace_unmap(m->traces[--m->launches]);
+	m->jobs[0].trace = NULL;
 	if (m->launches == 0) {
 		counters_close(m->counters);
 		m->counters = counters_open(NULL, NULL);
@@ -174,8 +177,8 @@ static int launch_all(struct measurement *m, struct error *err)
 		    !stage_applies((enum stage)i, &m->traces[0]->loader))
 			continue;
 		result = launch_one(m, (int)stage_table[i].kind, err);
-		if (m->end.why == CONDUCTOR_INTERRUPTED ||
-		    trace_is_alone(m->jobs[0].trace))
+		if (result == 0 && (m->end.why == CONDUCTOR_INTERRUPTED ||
+				    trace_is_alone(m->jobs[0].trace)))
 			break;
 	}
 	return result;

@@ -74,8 +74,8 @@ static int run_ending_finished(const struct run_ending *ending, struct profile *
 				    ending->end->text);
 	return profile_text(
 		&profile->status_why,
-		"%s first: it took %llu steps; about %.0f are needed: raise --epochs "
-		"or --steps",
+		"%s first: it took %llu steps; about %.0f are needed: let it "
+		"train for longer",
 		ending->end->text, (unsigned long long)steps,
 		run_ending_about(
 			run_ending_enough_s(ending->trace, step_s, ending->budget_s) /

@@ -202,6 +202,13 @@ static void target_record(struct target *target, int status)
 		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Of its command, or of what that left to train. */
+static bool target_is_of(const struct target *target, pid_t pid, int status)
+{
+	return target->running ? pid == target->pid
+			       : pid == target->heir && !WIFSTOPPED(status);
+}
+
 void target_poll(struct target *targets, unsigned count, struct children *children)
 {
 	int status;
@@ -209,7 +216,7 @@ void target_poll(struct target *targets, unsigned count, struct children *childr
 
 	while ((pid = children_reap(children, &status, WNOHANG | WUNTRACED)) > 0)
 		for (unsigned i = 0; i < count; i++)
-			if (pid == targets[i].pid && targets[i].running)
+			if (target_is_of(&targets[i], pid, status))
 				target_record(&targets[i], status);
 	for (unsigned i = 0; i < count; i++) {
 		if (targets[i].running)

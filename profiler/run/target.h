@@ -39,7 +39,8 @@ struct target_config {
 struct target {
 	pid_t pid; /* and process group */
 	bool running;
-	int status;      /* when it ended: exit status, or 128 + signal; -1: unknown */
+	pid_t heir; /* whose end counts once it left that in the background; 0: none */
+	int status; /* when it ended: exit status, or 128 + signal; -1: unknown */
 	bool foreground; /* it has the terminal whenever dsa is in the foreground */
 	bool gone;       /* nothing of its group is left */
 };

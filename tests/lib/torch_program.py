@@ -484,12 +484,14 @@ def guard_skipping():
     from dsa_hook import Training as Trains
     for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
                                  (0, True, False)):
-        training, backwards = Trains(7), 7
+        training, backwards = Trains(7, every > 0), 7
         for number in range(60):
             backwards += every > 0 and number % every == 0
             assert not training.skips(backwards, False)
         skips = [training.skips(backwards, beyond) for _ in range(every + IDLE)]
         assert any(skips) == found and not any(skips[:IDLE - 1]), (every, beyond)
+    training = Trains(0, True)  # gradients of 32 batches are added up, over the end of an epoch
+    assert not any(training.skips(1 + number // 32, number >= 60) for number in range(200))
 
 
 def guard_devices():
@@ -565,7 +567,7 @@ def guard_waiting():
     dsa_loading.Helped(it, stream, types.SimpleNamespace(outside=told.append)).begin()
     for _ in range(20):
         it._try_get_data(.01)
-    assert told and it._send_idx == 2 + 4 and it._workers_status == [True, True]
+    assert not told and it._send_idx == 2 + 4 and it._workers_status == [True, True]
     for _ in range(4):
         it._try_put_index()
     assert it._send_idx == 2 + 4

@@ -150,15 +150,15 @@ static void one_that_begins_anew_has_that_of_its_new_end(void **state)
 
 	(void)state;
 	traces[0]->observe = 1;
-	traces[0]->window_now = 1;
+	window->switch_ns = 1;
+	look();
 	let_pass(500 * MS);
 	window->state = TRACE_DONE;
 	look();
 	traces[0]->loads[0].length_ns = 0;
-	traces[0]->window_now = 0;
+	window->switch_ns = 2; /* between two looks */
 	window->state = TRACE_RUNNING;
 	look();
-	traces[0]->window_now = 1;
 	let_pass(500 * MS);
 	window->state = TRACE_DONE;
 	look();

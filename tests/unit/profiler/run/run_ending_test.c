@@ -104,7 +104,7 @@ static void a_program_that_ends_too_soon_is_told_how_many_steps_are_needed(void 
 	assert_string_equal(
 		profile.status_why,
 		"the program finished first: it took 3 steps; about 300 are "
-		"needed: raise --epochs or --steps");
+		"needed: let it train for longer");
 	profile_free(&profile);
 }
 
