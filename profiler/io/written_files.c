@@ -34,7 +34,7 @@ enum written_state {
 
 /* Times of files are those of the kernel's last tick. */
 #define TICK_NS    10000000
-#define AWAITED_NS 10000000000u /* at the most, for another thread that keeps a file */
+#define AWAITED_NS 60000000000u /* at the most, for another thread that keeps a file */
 
 enum { DESCRIPTORS = 256 /* of a process, that are looked at */ };
 
@@ -421,42 +421,35 @@ static void written_lose(struct io_page *page, const char *path)
 	atomic_store(&lost->number, number + 1);
 }
 
-/* False: it has its mark. */
-static bool written_keep(struct io_page *page, struct written_file *file,
+static void written_keep(struct io_page *page, struct written_file *file,
 			 written_way *way)
 {
 	char place[IO_PATH];
 
-	if (!written_claim(page, file))
-		return false;
-	if (!written_place(page, atomic_fetch_add(&page->kept_count, 1) + 1, place) ||
-	    !written_store(page, file, place, way))
+	if (written_claim(page, file) &&
+	    (!written_place(page, atomic_fetch_add(&page->kept_count, 1) + 1, place) ||
+	     !written_store(page, file, place, way)))
 		written_lose(page, file->path);
-	return true;
 }
 
-/* Another thread may be at the same file, which is to stay as it is until it is kept; it may
- * have been killed. */
-static void written_await(const struct io_page *page, uint32_t holder)
-{
-	uint64_t end = clock_now() + AWAITED_NS;
-
-	while (page->keeps == holder && clock_now() < end &&
-	       syscall(SYS_kill, holder, 0) == 0)
-		clock_sleep_until(clock_now() + TICK_NS / 10);
-}
-
-/* One at a time: who does not come to it copies. */
+/* One at a time: another thread may be at the same file, which is to stay as it is until it
+ * is kept. One that was killed has no more use for its place; who would wait for itself, as in
+ * a signal's handler, or for too long, copies. */
 static void written_keep_alone(struct io_page *page, struct written_file *file,
 			       written_way *way)
 {
-	uint32_t holder = 0;
+	uint32_t self = (uint32_t)syscall(SYS_gettid), holder = 0;
+	uint64_t end = clock_now() + AWAITED_NS;
 
-	if (!atomic_compare_exchange_strong(&page->keeps, &holder,
-					    (uint32_t)syscall(SYS_gettid))) {
-		if (!written_keep(page, file, NULL))
-			written_await(page, holder);
-		return;
+	while (!atomic_compare_exchange_strong(&page->keeps, &holder, self)) {
+		if (holder == self || clock_now() >= end) {
+			written_keep(page, file, NULL);
+			return;
+		}
+		if (syscall(SYS_kill, holder, 0) < 0)
+			continue;
+		clock_sleep_until(clock_now() + TICK_NS / 10);
+		holder = 0;
 	}
 	written_keep(page, file, way);
 	atomic_store(&page->keeps, 0);

@@ -271,6 +271,44 @@ static void threads_may_overwrite_at_once(void **state)
 	}
 }
 
+static void *overwrite_it(void *name)
+{
+	overwrite(name);
+	return NULL;
+}
+
+/* A file of the user's, which one of them keeps. */
+static void threads_may_overwrite_a_file_first_at_once(void **state)
+{
+	enum { TIMES = 50, THREADS = 4 };
+	struct io_page *page = keeping_page();
+	pthread_t threads[THREADS];
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < TIMES; i++) {
+		snprintf(name, sizeof(name), "user%d", i);
+		scratch_file(name, 100000);
+	}
+	keep(page);
+	io_part_batch(1, "user0");
+	for (int i = 0; i < TIMES; i++) {
+		snprintf(name, sizeof(name), "user%d", i);
+		for (int j = 0; j < THREADS; j++)
+			assert_int_equal(
+				pthread_create(&threads[j], NULL, overwrite_it, name),
+				0);
+		for (int j = 0; j < THREADS; j++)
+			pthread_join(threads[j], NULL);
+	}
+	assert_int_equal(page->lost_count, 0);
+	put_back();
+	for (int i = 0; i < TIMES; i++) {
+		snprintf(name, sizeof(name), "user%d", i);
+		assert_int_equal(scratch_size(name), 100000);
+	}
+}
+
 /* Programs have such threads. */
 static void a_small_stack_is_enough(void **state)
 {
@@ -606,6 +644,7 @@ int main(int argc, char **argv)
 		IN_PAGE(a_log_that_is_rotated_is_whole),
 		IN_PAGE(another_log_of_that_name_stays),
 		IN_PAGE(threads_may_overwrite_at_once),
+		IN_PAGE(threads_may_overwrite_a_file_first_at_once),
 		IN_PAGE(a_small_stack_is_enough),
 		IN_PAGE(keeping_needs_no_room_for_names),
 		IN_PAGE(neither_does_it_room_for_marks),
