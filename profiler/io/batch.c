@@ -59,7 +59,7 @@ static struct batch_now {
 	struct batch_look begin;
 	_Atomic uint64_t digest;
 	_Atomic uint32_t flags, own_flags; /* own: of the thread that began it, */
-	_Atomic(const void *) owner;       /* which nothing else has this address of */
+	const void *_Atomic owner;         /* which nothing else has this address of */
 } batch_now;
 
 void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)

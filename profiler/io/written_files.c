@@ -610,6 +610,12 @@ static bool written_is_open(const struct io_appended *appended)
 	return false;
 }
 
+static void written_note_opener(struct io_appended *appended)
+{
+	if (appended != NULL && !written_is_open(appended))
+		appended->pid = (uint32_t)getpid();
+}
+
 /* Before the first batch nothing is repeated yet: what is open by then counts. */
 static void written_opens_to_add(struct io_page *page, int fd, bool first)
 {
@@ -619,12 +625,12 @@ static void written_opens_to_add(struct io_page *page, int fd, bool first)
 	if ((page->keeping > 0 && !first) || !written_adds(page, &file))
 		return;
 	appended = written_append(page, &file);
-	if (appended != NULL && page->keeping > 0)
-		written_tell(page, appended);
-	else if (appended == NULL && page->keeping > 0)
+	if (page->keeping == 0)
+		written_note_opener(appended);
+	else if (appended == NULL)
 		written_lose(page, file.path);
-	else if (appended != NULL && !written_is_open(appended))
-		appended->pid = (uint32_t)getpid();
+	else
+		written_tell(page, appended);
 }
 
 void written_begin(struct io_page *page)
