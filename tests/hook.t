@@ -210,7 +210,7 @@ def check_validates(scratch):
 def check_reuses(scratch):
     """An evaluation with the loader that trains is none of the training, and ends."""
     steps, epochs = FILES // BATCH, 3
-    for first in "first=0", "first=1":
+    for first in ("first=1", "first=0")[:1 + SOAK]:
         done = dsa_run(scratch, "out-reuses", "-q --observe", "reuses", "data",
                        f"epochs={epochs}", first)
         result = result_of(scratch, "out-reuses")
@@ -229,7 +229,6 @@ def check_reuses(scratch):
 def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
     for part, options, why in (
-            ("two", "--observe", "another loader gives a batch in each step"),
             ("two same=1", "--observe", "another loader gives a batch in each step"),
             ("infers", "", "before a loop was measured: torch's DataLoader made batches, but no "
              "backward() ran between two of them: --observe measures")):
@@ -290,7 +289,7 @@ def check_ahead(scratch):
 
 def check_wholes(scratch):
     """Batches that the data set makes have their samples, in the program and where made."""
-    for stream in 0, 1:
+    for stream in (1, 0)[:1 + SOAK]:
         done = dsa_run(scratch, "out-wholes", "-q --observe", "wholes", "data", f"stream={stream}")
         result = result_of(scratch, "out-wholes")
         window, = result["windows"]
@@ -321,8 +320,9 @@ def lasted(done):
 
 def check_counts(scratch):
     """A program that can't go on beyond the end of its epoch is measured with its own ones."""
-    for words, options in (("workers=0", "--sweep=workers=1 --sweep-budget=1s"), ("skips=1", ""),
-                           ("persistent=1", "--epochs=own")):
+    for words, options in ((("workers=0", "--sweep=workers=1 --sweep-budget=1s"),
+                            ("skips=1", "")) +
+                           (("persistent=1", "--epochs=own"),) * SOAK):
         done = dsa_run(scratch, "out-counts", "--budget 5s " + options, "counts", "data", words)
         result = result_of(scratch, "out-counts")
         kinds = {w["kind"] for w in result["windows"] if w["used"]}

@@ -231,7 +231,7 @@ def check_observed(scratch):
            result["stalls"], result.get("split"), result["windows"], *said(done))
 
 
-SLEEPS = "import {}, time; time.sleep(3); print('the end')"
+SLEEPS = "import {}, time; time.sleep(2); print('the end')"
 
 
 def check_silent(scratch):

@@ -212,8 +212,7 @@ static void hook_drop_list(struct hook *hook)
 	char *no_list = hook->trace->loader.no_list;
 
 	memcpy(no_list + 1, why + 1, sizeof(why) - 1);
-	atomic_thread_fence(memory_order_release);
-	no_list[0] = why[0];
+	__atomic_store_n(no_list, why[0], __ATOMIC_RELEASE);
 	hook->no_list = true;
 }
 

@@ -188,9 +188,8 @@ class Hook:
         return True
 
     def next_of_other(self, it):
-        if self.loading is not None:
-            self.loading.open(it)
         if self.loading is not None:  # a step with this in it is none of the loop
+            self.loading.open(it)
             self.library.outside(now())
             self.mixed |= self.is_read_in_turn(it)
         elif self.is_to_drive(it) and self.takes(it):
