@@ -1,5 +1,6 @@
 /* data_path.c - looks at the beginnings and ends of paths. */
 #include "profiler/io/data_path.h"
+#include "profiler/io/raw.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -55,22 +56,13 @@ static char *data_path_before(char *at, const char *text)
 	return memcpy(at - length, text, length);
 }
 
-static char *data_path_number(char *at, uint32_t number)
-{
-	do {
-		*--at = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	return at;
-}
-
 static const char *data_path_link(uint32_t pid, int fd, char link[LINK])
 {
 	char *at = link + (LINK - 1);
 
 	*at = '\0';
-	at = data_path_before(data_path_number(at, (uint32_t)fd), "/fd/");
-	at = pid > 0 ? data_path_number(at, pid) : data_path_before(at, "self");
+	at = data_path_before(raw_number(at, (uint32_t)fd), "/fd/");
+	at = pid > 0 ? raw_number(at, pid) : data_path_before(at, "self");
 	return data_path_before(at, "/proc/");
 }
 

@@ -108,14 +108,10 @@ static void put_back_paths(struct put_back_line *line, const struct put_back *ba
 
 static void put_back_digits(struct put_back_line *line, uint64_t number)
 {
-	char digits[24], *digit = digits + sizeof(digits) - 1;
+	char digits[RAW_DIGITS], *end = digits + sizeof(digits) - 1;
 
-	*digit = '\0';
-	do {
-		*--digit = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	put_back_plain(line, digit);
+	*end = '\0';
+	put_back_plain(line, raw_number(end, number));
 }
 
 static void put_back_most(struct put_back_line *line, uint64_t most, const char *of)

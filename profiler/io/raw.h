@@ -1,6 +1,6 @@
 /*
- * raw.h - system calls past everybody's wrappers, this library's too. As the C library's
- * own they return -1 and set errno.
+ * raw.h - system calls past everybody's wrappers, this library's too: as the C library's own
+ * they return -1 and set errno. And numbers in text, without a call.
  */
 #ifndef DSA_IO_RAW_H
 #define DSA_IO_RAW_H
@@ -57,6 +57,18 @@ static inline void *raw_map(size_t size, int protection, int fd, uint64_t from)
 static inline void raw_unmap(void *start, size_t size)
 {
 	syscall(SYS_munmap, start, size);
+}
+
+enum { RAW_DIGITS = 21 /* of any number, with an end */ };
+
+/* Writes a number before `end`, where there is room for it; returns where it begins. */
+static inline char *raw_number(char *end, uint64_t number)
+{
+	do {
+		*--end = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return end;
 }
 
 #endif

@@ -36,9 +36,12 @@ enum written_state {
 #define TICK_NS    10000000
 #define AWAITED_NS 60000000000u /* at the most, for another thread that keeps a file */
 
-enum { DESCRIPTORS = 256 /* of a process, that are looked at */ };
-
-enum { PROBES = 64, PIECE = 1 << 16, DIGITS = 24, PART_PATH = IO_PATH + DIGITS };
+enum {
+	PROBES = 64,
+	PIECE = 1 << 16,
+	DESCRIPTORS = 256, /* of a process, that are looked at */
+	PART_PATH = IO_PATH + RAW_DIGITS + 1
+};
 
 static uint64_t written_hash(const char *path)
 {
@@ -139,13 +142,10 @@ static bool written_look(struct written_file *file, int at, const char *path, in
 /* Adds a sign and a number. */
 static void written_add(char *path, char sign, uint64_t number)
 {
-	char digits[DIGITS], *digit = digits + sizeof(digits) - 1;
+	char digits[RAW_DIGITS + 1], *digit = digits + sizeof(digits) - 1;
 
 	*digit = '\0';
-	do {
-		*--digit = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
+	digit = raw_number(digit, number);
 	*--digit = sign;
 	memcpy(path + strlen(path), digit, strlen(digit) + 1);
 }
@@ -156,7 +156,7 @@ static bool written_place(const struct io_page *page, uint64_t number,
 {
 	size_t length = strlen(page->kept_folder);
 
-	if (length + DIGITS > IO_PATH)
+	if (length + RAW_DIGITS >= IO_PATH)
 		return false;
 	memcpy(place, page->kept_folder, length + 1);
 	written_add(place, '/', number);

@@ -351,9 +351,8 @@ class Hook:
         self.prolong(serves)
 
     def prolong(self, it):
-        """Its data ends when dsa is gone: windows take more of it than they give. The epoch
-        ends by its length, where that is wanted and known."""
-        if not self.observes and not (OWN_EPOCHS and length_of(it) == 0):
+        """Its data ends when dsa is gone: windows take more of it than they give."""
+        if not self.observes:
             it._sampler_iter.endless = lambda: not self.library.left()
 
     def step(self, it):

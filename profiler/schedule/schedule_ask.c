@@ -375,6 +375,13 @@ void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
 			  !schedule_wants_fill(schedule, trace);
 }
 
+static void schedule_plan_extras(struct schedule *schedule, const struct trace *trace)
+{
+	schedule->extras.count = schedule->extras.next = 0;
+	if (schedule->config.only < 0 && !schedule_is_single(schedule))
+		curve_windows_plan(&schedule->extras, &trace->loader);
+}
+
 void schedule_drop_list(struct schedule *schedule, const struct trace *trace)
 {
 	schedule_choose_cache(schedule, trace);
@@ -382,9 +389,7 @@ void schedule_drop_list(struct schedule *schedule, const struct trace *trace)
 		window_measure(trace, i, &schedule->windows[i]);
 	schedule->blocks = schedule->in_block = schedule->again_count = 0;
 	memset(schedule->voids, 0, sizeof(schedule->voids));
-	schedule->extras.count = schedule->extras.next = 0;
-	if (schedule->config.only < 0 && !schedule_is_single(schedule))
-		curve_windows_plan(&schedule->extras, &trace->loader);
+	schedule_plan_extras(schedule, trace);
 }
 
 /* First of all, or a cache that never evicts would hold what the warm-up just used. */
@@ -392,8 +397,7 @@ bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 		       struct trace_window *ask)
 {
 	schedule_choose_cache(schedule, trace);
-	if (schedule->config.only < 0 && !schedule_is_single(schedule))
-		curve_windows_plan(&schedule->extras, &trace->loader);
+	schedule_plan_extras(schedule, trace);
 	if (!schedule_wants_fill(schedule, trace))
 		return false;
 	*ask = (struct trace_window){

@@ -232,68 +232,31 @@ static void another_log_of_that_name_stays(void **state)
 	assert_int_equal(access("kept/1", F_OK), -1);
 }
 
-static void *overwrite_model(void *none)
-{
-	overwrite("model.pt");
-	return none;
-}
-
-/* All of them, and whoever is first. */
-static void threads_may_overwrite_at_once(void **state)
-{
-	enum { TIMES = 50, THREADS = 4 };
-	struct io_page *page = keeping_page();
-	pthread_t threads[THREADS];
-	char name[16];
-
-	(void)state;
-	for (int i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "old%d", i);
-		scratch_file(name, 100000);
-	}
-	keep(page);
-	io_part_batch(1, "old0");
-	for (int i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "old%d", i);
-		rename_file(name, "model.pt");
-		for (int j = 0; j < THREADS; j++)
-			assert_int_equal(pthread_create(&threads[j], NULL,
-							overwrite_model, NULL),
-					 0);
-		for (int j = 0; j < THREADS; j++)
-			pthread_join(threads[j], NULL);
-	}
-	assert_int_equal(page->lost_count, 0);
-	put_back();
-	for (int i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "old%d", i);
-		assert_int_equal(scratch_size(name), 100000);
-	}
-}
-
 static void *overwrite_it(void *name)
 {
 	overwrite(name);
 	return NULL;
 }
 
-/* A file of the user's, which one of them keeps. */
-static void threads_may_overwrite_a_file_first_at_once(void **state)
+/* Files of the user's, each by all threads at once: under its name, or under a new one. */
+static void all_overwrite(const char *new_name)
 {
 	enum { TIMES = 50, THREADS = 4 };
 	struct io_page *page = keeping_page();
 	pthread_t threads[THREADS];
-	char name[16];
+	char old[16], name[16];
 
-	(void)state;
 	for (int i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "user%d", i);
-		scratch_file(name, 100000);
+		snprintf(old, sizeof(old), "old%d", i);
+		scratch_file(old, 100000);
 	}
 	keep(page);
-	io_part_batch(1, "user0");
+	io_part_batch(1, "old0");
 	for (int i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "user%d", i);
+		snprintf(old, sizeof(old), "old%d", i);
+		snprintf(name, sizeof(name), "%s", new_name == NULL ? old : new_name);
+		if (new_name != NULL)
+			rename_file(old, new_name);
 		for (int j = 0; j < THREADS; j++)
 			assert_int_equal(
 				pthread_create(&threads[j], NULL, overwrite_it, name),
@@ -304,24 +267,38 @@ static void threads_may_overwrite_a_file_first_at_once(void **state)
 	assert_int_equal(page->lost_count, 0);
 	put_back();
 	for (int i = 0; i < TIMES; i++) {
-		snprintf(name, sizeof(name), "user%d", i);
-		assert_int_equal(scratch_size(name), 100000);
+		snprintf(old, sizeof(old), "old%d", i);
+		assert_int_equal(scratch_size(old), 100000);
 	}
+}
+
+static void threads_may_overwrite_at_once(void **state)
+{
+	(void)state;
+	all_overwrite("model.pt");
+}
+
+/* One of them keeps it. */
+static void threads_may_overwrite_a_file_first_at_once(void **state)
+{
+	(void)state;
+	all_overwrite(NULL);
 }
 
 /* Programs have such threads. */
 static void a_small_stack_is_enough(void **state)
 {
 	enum { STACK = 48 * 1024 };
+	char name[] = "model.pt";
 	pthread_attr_t small;
 	pthread_t thread;
 
 	(void)state;
-	scratch_file("model.pt", 100);
+	scratch_file(name, 100);
 	keep(keeping_page());
 	pthread_attr_init(&small);
 	assert_int_equal(pthread_attr_setstacksize(&small, STACK), 0);
-	assert_int_equal(pthread_create(&thread, &small, overwrite_model, NULL), 0);
+	assert_int_equal(pthread_create(&thread, &small, overwrite_it, name), 0);
 	pthread_join(thread, NULL);
 	pthread_attr_destroy(&small);
 	assert_int_equal(scratch_size("kept/1"), 100);
