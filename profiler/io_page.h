@@ -29,7 +29,7 @@
  * What the hook calls is in profiler/io/dsa_io.h. A batch is made between
  * dsa_io_batch_begin() and dsa_io_batch_end() of a process, in any of its threads; regular
  * files that the process opens or reads meanwhile are data, but code and what the system is
- * made of (profiler/io/data_path.h). What a process reads at other times, and what is no
+ * made of (profiler/io/base/data_path.h). What a process reads at other times, and what is no
  * data, is counted apart from its first batch on.
  */
 #ifndef DSA_IO_PAGE_H

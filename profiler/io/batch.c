@@ -2,12 +2,12 @@
 #include "profiler/io/batch.h"
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
-#include "profiler/io/attach.h"
-#include "profiler/io/coverage.h"
+#include "profiler/io/base/attach.h"
+#include "profiler/io/base/coverage.h"
 #include "profiler/io/dsa_io.h"
+#include "profiler/io/kept/written_files.h"
 #include "profiler/io/mapped.h"
 #include "profiler/io/meter.h"
-#include "profiler/io/written_files.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -240,6 +240,11 @@ static void batch_finish(struct io_slot *slot, uint32_t samples)
 	batch_record(batch, slot, &end, samples);
 	batch_total(slot, batch);
 	atomic_store(&batch->number, number + 1);
+}
+
+struct io_page *dsa_io_page(void)
+{
+	return attach_page();
 }
 
 void dsa_io_batch_next(uint32_t samples)

@@ -1,7 +1,7 @@
 /* emulated.c - a token bucket in the page, and deadlines. */
 #include "profiler/io/emulated.h"
 #include "loader/base/clock.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/dsa_io.h"
 
 #define SAVED_BYTES 0x1p18 /* of a sample in pieces; a longer file has several */

@@ -1,8 +1,8 @@
 /* fd_table.c - looks at descriptors by fstat and the names of /proc/self/fd. */
 #include "profiler/io/fd_table.h"
 #include "loader/base/random.h"
-#include "profiler/io/data_path.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/base/data_path.h"
+#include "profiler/io/base/raw.h"
 
 #include <limits.h>
 #include <sys/socket.h>

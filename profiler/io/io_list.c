@@ -1,9 +1,9 @@
 /* io_list.c - brings the files of a list into the page cache, and out of it. */
 #include "loader/base/random.h"
-#include "profiler/io/attach.h"
-#include "profiler/io/coverage.h"
+#include "profiler/io/base/attach.h"
+#include "profiler/io/base/coverage.h"
+#include "profiler/io/base/raw.h"
 #include "profiler/io/dsa_io.h"
-#include "profiler/io/raw.h"
 #include "profiler/io/residency.h"
 
 #include <errno.h>

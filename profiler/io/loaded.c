@@ -1,6 +1,6 @@
 /* loaded.c - keeps what workers make and throw away in step with what the trainer gets. */
 #include "loader/base/clock.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/dsa_io.h"
 
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* mapped.c - reads /proc/self/maps and smaps, in pieces. */
 #include "profiler/io/mapped.h"
-#include "profiler/io/coverage.h"
-#include "profiler/io/data_path.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/base/coverage.h"
+#include "profiler/io/base/data_path.h"
+#include "profiler/io/base/raw.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* meter.c - counts calls: how many, how long, what they brought. */
 #include "profiler/io/meter.h"
+#include "profiler/io/base/data_path.h"
+#include "profiler/io/base/raw.h"
 #include "profiler/io/batch.h"
-#include "profiler/io/data_path.h"
 #include "profiler/io/emulated.h"
+#include "profiler/io/kept/written_files.h"
 #include "profiler/io/parts.h"
 #include "profiler/io/ranges.h"
-#include "profiler/io/raw.h"
-#include "profiler/io/written_files.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -12,7 +12,7 @@
 #define DSA_IO_METER_H
 
 #include "loader/base/clock.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/fd_table.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* parts.c - adds up what parts of making a sample took; keeps the slowest samples. */
 #include "profiler/io/parts.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/dsa_io.h"
 
 #include <stdbool.h>

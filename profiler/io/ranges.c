@@ -1,7 +1,7 @@
 /* ranges.c - takes room in the page, and publishes it when it is filled. */
 #include "profiler/io/ranges.h"
+#include "profiler/io/base/data_path.h"
 #include "profiler/io/batch.h"
-#include "profiler/io/data_path.h"
 
 #include <limits.h>
 #include <stdbool.h>

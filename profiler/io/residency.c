@@ -1,6 +1,6 @@
 /* residency.c - cachestat(2), or mincore(2) where the kernel has no such call. */
 #include "profiler/io/residency.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/base/raw.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
  * kept_files.h - what the program overwrites while its data is repeated: kept in a folder of
  * the run, with a script that puts all back, to which the program adds each file that it
- * keeps (profiler/io/put_back.h).
+ * keeps (profiler/io/kept/put_back.h).
  */
 #ifndef DSA_KEPT_FILES_H
 #define DSA_KEPT_FILES_H

@@ -1,5 +1,5 @@
 #include "tests/lib/io_part.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/batch.h"
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/meter.h"

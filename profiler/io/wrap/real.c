@@ -1,6 +1,6 @@
 /* real.c - looks the C library's functions up, once; until then there are system calls. */
 #include "profiler/io/wrap/real.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/batch.h"
 #include "profiler/io/mapped.h"
 #include "profiler/io/meter.h"

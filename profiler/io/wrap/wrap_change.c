@@ -1,6 +1,6 @@
 /* wrap_change.c - stands before what gives files other names or none, or less length. */
+#include "profiler/io/kept/written_files.h"
 #include "profiler/io/wrap/real.h"
-#include "profiler/io/written_files.h"
 
 #include <fcntl.h>
 

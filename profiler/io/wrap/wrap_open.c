@@ -1,7 +1,7 @@
 /* wrap_open.c - stands before what opens files. */
+#include "profiler/io/kept/written_files.h"
 #include "profiler/io/meter.h"
 #include "profiler/io/wrap/real.h"
-#include "profiler/io/written_files.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

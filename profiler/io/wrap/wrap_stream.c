@@ -3,10 +3,10 @@
  * fill that from its file, or both; what it brought from the file shows in where the
  * descriptor stands, and is asked for where the buffer is not as it was.
  */
+#include "profiler/io/base/raw.h"
+#include "profiler/io/kept/written_files.h"
 #include "profiler/io/meter.h"
-#include "profiler/io/raw.h"
 #include "profiler/io/wrap/real.h"
-#include "profiler/io/written_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

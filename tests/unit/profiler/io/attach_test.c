@@ -1,7 +1,7 @@
 /* attach_test.c - the page, and who counts in which slot of it. */
 #include "loader/base/error.h"
 #include "loader/base/host/process.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/dsa_io.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"

@@ -1,5 +1,5 @@
 /* data_path_test.c - which files are data. */
-#include "profiler/io/data_path.h"
+#include "profiler/io/base/data_path.h"
 #include "tests/lib/scratch.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* emulated_test.c - when reads of the emulated storage are over. */
 #include "loader/base/clock.h"
 #include "loader/base/throttle.h"
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/emulated.h"
 #include "tests/lib/io_part.h"

@@ -1,5 +1,5 @@
 /* io_list_test.c - files of a list, into the page cache and out of it. */
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/residency.h"
 #include "tests/lib/io_part.h"

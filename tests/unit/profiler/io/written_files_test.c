@@ -1,6 +1,6 @@
 /* written_files_test.c - what is kept of files before the program overwrites them. */
 #include "loader/base/clock.h"
-#include "profiler/io/written_files.h"
+#include "profiler/io/kept/written_files.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
 

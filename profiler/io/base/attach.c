@@ -1,8 +1,7 @@
 /* attach.c - maps the page, claims a slot. */
-#include "profiler/io/attach.h"
+#include "profiler/io/base/attach.h"
 #include "loader/base/host/process.h"
-#include "profiler/io/dsa_io.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/base/raw.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -94,11 +93,6 @@ struct io_page *attach_page(void)
 		page = attach_open();
 	errno = code;
 	return page;
-}
-
-struct io_page *dsa_io_page(void)
-{
-	return attach_page();
 }
 
 /* ---- the slot ---- */

@@ -1,6 +1,6 @@
 /* data_path.c - looks at the beginnings and ends of paths. */
-#include "profiler/io/data_path.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/base/data_path.h"
+#include "profiler/io/base/raw.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* put_back.c - writes lines for a shell. */
-#include "profiler/io/put_back.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/kept/put_back.h"
+#include "profiler/io/base/raw.h"
 
 #include <limits.h>
 #include <string.h>

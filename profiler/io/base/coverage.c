@@ -1,8 +1,8 @@
 /* coverage.c - compares what was seen with /proc/self/io. */
-#include "profiler/io/coverage.h"
+#include "profiler/io/base/coverage.h"
 #include "loader/base/clock.h"
-#include "profiler/io/attach.h"
-#include "profiler/io/raw.h"
+#include "profiler/io/base/attach.h"
+#include "profiler/io/base/raw.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
