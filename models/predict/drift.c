@@ -108,6 +108,6 @@ int drift_follow(struct model *model, struct interval drift, struct error *err)
 	if (result == 0)
 		result = drift_rate(model, &model->base, err);
 	if (result == 0)
-		result = model_rates(model, &none, 0, model->bases, err);
+		result = model_rates(model, &none, 0, model->base, model->bases, err);
 	return result;
 }

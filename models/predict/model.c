@@ -74,18 +74,20 @@ static struct aspect aspect_of(const struct model *model,
 		half = effect.half;
 	else if (i / 2 == INPUT_FETCH)
 		half = quadrature(half, effect.fetch_half);
+	else if (i / 2 == INPUT_HANDOVER && !(model->handover_s > 0))
+		half = 0;
 	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
 }
 
 int model_rates(const struct model *model, const struct profile_change *change,
-		int side, double all[MODEL_OFF], struct error *err)
+		int side, double per_s, double all[MODEL_OFF], struct error *err)
 {
 	for (int i = 0; i < MODEL_OFF; i++) {
 		struct aspect aspect = aspect_of(model, change, i, side);
-		struct simulation_outcome outcome = {.per_s = NAN};
+		struct simulation_outcome outcome = {.per_s = per_s};
 		int result = 0;
 
-		if (i / 2 != INPUT_COPY || model->inputs.copy_s > 0)
+		if (aspect.factor != 1)
 			result = model_rate(model, change, &aspect, STAGE_REAL,
 					    &outcome, err);
 		if (result < 0)
@@ -227,7 +229,7 @@ static int model_try(struct model *model, struct error *err)
 		result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_PREP, &cached,
 				    err);
 	if (result == 0)
-		result = model_rates(model, &none, 0, model->bases, err);
+		result = model_rates(model, &none, 0, real.per_s, model->bases, err);
 	if (result < 0)
 		return result;
 	model->base = real.per_s;

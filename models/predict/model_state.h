@@ -29,10 +29,10 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err);
 
-/* Real rates with each input off, one after another, at one side of bounds; NAN of one that
- * the run does not have. */
+/* Real rates with each input off, one after another, at one side of bounds; per_s of one
+ * that can't be: what is not there, or is known for sure. */
 int model_rates(const struct model *model, const struct profile_change *change,
-		int side, double all[MODEL_OFF], struct error *err);
+		int side, double per_s, double all[MODEL_OFF], struct error *err);
 
 /*
  * From a value and what it becomes with each input off: deviations to either side add

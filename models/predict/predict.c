@@ -199,7 +199,7 @@ static int predict_side(const struct model *model, const struct profile_change *
 	int result = model_rate(model, change, &aspect, STAGE_REAL, &outcome, err);
 
 	if (result == 0)
-		result = model_rates(model, change, side, all, err);
+		result = model_rates(model, change, side, outcome.per_s, all, err);
 	if (result < 0)
 		return result;
 	*per_s = model_spread(outcome.per_s, all, model->half);

@@ -1,4 +1,5 @@
-/* student.c - inverts the distribution by bisection. */
+/* student.c - inverts the distribution by Newton's method, from 0 on: as the density falls, it
+ * comes nearer from below. */
 #include "loader/base/math/student.h"
 
 #include <math.h>
@@ -49,21 +50,25 @@ static double student_outside(double t, double freedom)
 	return student_beta(freedom / 2, .5, freedom / (freedom + t * t));
 }
 
+/* What it loses, from t on, per unit of t. */
+static double student_density(double t, double freedom)
+{
+	return 2 *
+	       exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2) -
+		   (freedom + 1) / 2 * log1p(t * t / freedom)) /
+	       sqrt(freedom * M_PI);
+}
+
 double student_t(double inside, unsigned freedom)
 {
-	double low = 1e-6, high = 1;
+	double t = 0, step;
 
 	if (freedom == 0)
 		return NAN;
-	while (student_outside(high, freedom) > 1 - inside && high < 1e9)
-		high *= 2;
-	while (high - low > 1e-12 * high) {
-		double middle = (low + high) / 2;
-
-		if (student_outside(middle, freedom) > 1 - inside)
-			low = middle;
-		else
-			high = middle;
-	}
-	return high;
+	do {
+		step = (student_outside(t, freedom) - (1 - inside)) /
+		       student_density(t, freedom);
+		t += step;
+	} while (step > 1e-12 * t && t < 1e9);
+	return t;
 }

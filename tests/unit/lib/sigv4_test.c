@@ -161,7 +161,7 @@ static void http_request_of_none(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sigv4_get_object),
@@ -173,7 +173,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(http_request_of_none),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("sigv4", tests, NULL, NULL);
 }

@@ -327,7 +327,7 @@ static void the_emulated_accelerator_refuses_nonsense(void **state)
 	dsa_close(loader);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_sample_comes_once_an_epoch),
@@ -346,8 +346,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_emulated_accelerator_refuses_nonsense),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("loader_api", tests, images_setup,
 					   images_teardown);
 }

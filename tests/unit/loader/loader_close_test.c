@@ -207,7 +207,7 @@ static void running_out_of_memory_loses_nothing(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(close_leaves_nothing_behind),
@@ -217,8 +217,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(running_out_of_memory_loses_nothing),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("loader_close", tests, images_setup,
 					   images_teardown);
 }

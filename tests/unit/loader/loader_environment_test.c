@@ -109,7 +109,7 @@ static void a_program_may_say_itself_whether_it_shares(void **state)
 	unsetenv("DSA_SHARE");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_environment_overrides_the_program),
@@ -118,8 +118,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_program_may_say_itself_whether_it_shares),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("loader_environment", tests, images_setup,
 					   images_teardown);
 }

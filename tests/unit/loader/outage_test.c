@@ -112,7 +112,7 @@ static void what_could_not_be_read_is_tried_again_in_the_next_epoch(void **state
 	assert_true(stats.lossy_epochs > 0 && stats.lossy_epochs < EPOCHS);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
@@ -120,7 +120,5 @@ int main(int argc, char **argv)
 			make_images, remove_images),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ static void a_bar_needs_every_share(void **state)
 	assert_true(profile_has_answer(&profile));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_was_busy_is_named),
@@ -156,7 +156,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_bar_needs_every_share),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("profile_busy", tests, NULL, NULL);
 }

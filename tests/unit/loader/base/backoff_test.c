@@ -34,14 +34,12 @@ static void the_limit_doubles_up_to_the_longest(void **state)
 	close_to(backoff_rest_s(BACKOFF_FIRST_S, UINT32_MAX, 1), BACKOFF_LONGEST_S);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rest_is_any_part_of_its_limit),
 		cmocka_unit_test(the_limit_doubles_up_to_the_longest),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);
 }

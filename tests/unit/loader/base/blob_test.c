@@ -190,7 +190,7 @@ static void short_memory_is_told(void **state)
 	blob_pool_free(pool);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_size_has_room_however_often_it_is_reused),
@@ -204,7 +204,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(short_memory_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("blob", tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void every_list_of_variants_fits(void **state)
 			    "auto, pread, pread-direct, uring, uring-direct or net");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_word_has_its_place_among_the_choices),
@@ -57,7 +57,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_list_of_variants_fits),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void a_file_beyond_the_limit_is_an_error(void **state)
 	close(fd);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_do_not_end_it),
@@ -98,7 +98,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_beyond_the_limit_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static void a_share_is_at_most_the_whole(void **state)
 	assert_float_equal(share, 1, 1e-9);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_number_has_only_digits),
@@ -165,7 +165,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_share_is_at_most_the_whole),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

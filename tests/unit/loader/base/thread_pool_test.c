@@ -67,7 +67,7 @@ static void a_thread_takes_no_signals(void **state)
 	assert_true(sigismember(&here, SIGTERM) == 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_alone_becomes_a_batch_thread),
@@ -75,7 +75,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_thread_takes_no_signals),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("thread_pool", tests, NULL, NULL);
 }

@@ -158,7 +158,7 @@ static void no_memory_is_no_throttle(void **state)
 	nomem_at(0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unlimited_lets_everything_pass_at_once),
@@ -173,7 +173,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_memory_is_no_throttle),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("throttle", tests, NULL, NULL);
 }

@@ -264,7 +264,7 @@ static void buckets_are_powers_of_two(void **state)
 	assert_int_equal(trace_bucket(UINT64_MAX), TRACE_BUCKETS - 1);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define WITH_FOLDER(name)                                                              \
@@ -282,7 +282,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(buckets_are_powers_of_two),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -386,7 +386,7 @@ static void cache_open_says_so_when_memory_runs_out(void **state)
 		}                                                                      \
 	}
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(minio_admits_until_full_and_never_evicts),
@@ -413,7 +413,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(cache_open_says_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void a_session_of_another_version_is_refused_by_name(void **state)
 	driven.loader = NULL;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(the_stop_flag_ends_the_data),
@@ -96,7 +96,5 @@ int main(int argc, char **argv)
 		WITH_SESSION(a_session_of_another_version_is_refused_by_name),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("driver_end", tests, NULL, NULL);
 }

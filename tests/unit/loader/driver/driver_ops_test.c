@@ -625,7 +625,7 @@ static void an_observed_run_is_not_cut(void **state)
 
 #define MADE_UP(test) cmocka_unit_test_setup_teardown(test, begin, driven_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MADE_UP(each_window_is_entered_from_rest_and_left),
@@ -654,7 +654,5 @@ int main(int argc, char **argv)
 		MADE_UP(one_drives_and_then_another_in_its_slot),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("driver_ops", tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static void paired_windows_prepare_each_sample_with_and_without_counting(void **
 	assert_int_equal(driven_counted(real, TRACE_bare_cpu_ns), 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(step_records_fill_the_window_without_gaps),
@@ -161,7 +161,5 @@ int main(int argc, char **argv)
 			paired_windows_prepare_each_sample_with_and_without_counting),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("driver_record", tests, NULL, NULL);
 }

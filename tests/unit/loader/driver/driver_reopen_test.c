@@ -189,7 +189,7 @@ static void what_was_skipped_is_told_of_the_loader_of_that_data(void **state)
 	tree_remove(broken);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(a_loader_opened_anew_goes_on_driving),
@@ -201,7 +201,5 @@ int main(int argc, char **argv)
 		WITH_SESSION(what_was_skipped_is_told_of_the_loader_of_that_data),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("driver_reopen", tests, NULL, NULL);
 }

@@ -305,7 +305,7 @@ static void an_epoch_that_is_cut_counts_for_nothing(void **state)
 	assert_int_equal(window->state, TRACE_REFUSED);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(a_real_window_is_measured_after_it_settled),
@@ -327,7 +327,5 @@ int main(int argc, char **argv)
 		WITH_SESSION(an_epoch_that_is_cut_counts_for_nothing),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("driver", tests, NULL, NULL);
 }

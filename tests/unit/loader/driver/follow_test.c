@@ -208,7 +208,7 @@ static void what_the_loader_does_alone_takes_no_batch(void **state)
 
 #define IN_STEP(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_STEP(each_window_s_batches_are_what_it_is_of),
@@ -217,7 +217,5 @@ int main(int argc, char **argv)
 						scratch_setup, scratch_teardown),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("follow", tests, NULL, NULL);
 }

@@ -252,7 +252,7 @@ static void the_stop_flag_ends_a_wait(void **state)
 #define IN_STEP(test)                                                                  \
 	cmocka_unit_test_setup_teardown(test, open_in_step, driven_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_STEP(nothing_is_measured_before_the_others_have_settled),
@@ -268,7 +268,5 @@ int main(int argc, char **argv)
 		IN_STEP(the_stop_flag_ends_a_wait),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("in_step", tests, NULL, NULL);
 }

@@ -263,7 +263,7 @@ static void windows_of_real_steps_know(void **state)
 
 #define OBSERVED(test) cmocka_unit_test_setup_teardown(test, observe, forget)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		OBSERVED(whatever_the_engine_only_the_program_s_reads_are_its_own),
@@ -273,7 +273,5 @@ int main(int argc, char **argv)
 		OBSERVED(windows_of_real_steps_know),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("io_counts", tests, setup, images_teardown);
 }

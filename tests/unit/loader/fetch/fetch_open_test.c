@@ -424,7 +424,7 @@ static void short_memory_is_told_and_nothing_leaks(void **state)
 	folder_free(source);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(auto_takes_an_engine_that_fits_and_says_why),
@@ -439,7 +439,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(short_memory_is_told_and_nothing_leaks),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("fetch_open", tests, NULL, NULL);
 }

@@ -430,7 +430,7 @@ static void a_thread_that_is_held_begins_no_read(void **state)
 	folder_free(source);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_engine_reads_every_file),
@@ -448,7 +448,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_thread_that_is_held_begins_no_read),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("fetch", tests, NULL, NULL);
 }

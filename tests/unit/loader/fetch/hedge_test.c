@@ -58,7 +58,7 @@ static void a_bounded_share_is_hedged(void **state)
 	assert_false(hedge_may(&hedge));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_late_before_there_are_answers_enough),
@@ -66,7 +66,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_bounded_share_is_hedged),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("hedge", tests, NULL, NULL);
 }

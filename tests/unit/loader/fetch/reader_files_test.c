@@ -153,7 +153,7 @@ static void threads_get_the_same_ones(void **state)
 	reader_files_free(opened.files);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(a_shard_is_opened_once),
@@ -163,7 +163,5 @@ int main(int argc, char **argv)
 		IN_SCRATCH(threads_get_the_same_ones),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("reader_files", tests, NULL, NULL);
 }

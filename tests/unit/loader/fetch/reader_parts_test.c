@@ -195,7 +195,7 @@ static void short_memory_loses_one_sample_at_the_most(void **state)
 	folder_free(source);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_sample_of_a_read_has_its_own_bytes),
@@ -205,7 +205,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(short_memory_loses_one_sample_at_the_most),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("reader_parts", tests, NULL, NULL);
 }

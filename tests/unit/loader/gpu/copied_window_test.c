@@ -303,7 +303,7 @@ static void without_a_device_it_is_refused(void **state)
 	assert_int_equal(copied->state, TRACE_REFUSED);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(each_kind_copies_what_it_says),
@@ -318,7 +318,5 @@ int main(int argc, char **argv)
 		WITH_SESSION(without_a_device_it_is_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void shards_that_are_gone_or_shorter_are_no_concern(void **state)
 	source_close(source);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(it_pays_where_small_samples_fit_into_memory),
@@ -158,7 +158,5 @@ int main(int argc, char **argv)
 		IN_SCRATCH(shards_that_are_gone_or_shorter_are_no_concern),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("warm_up", tests, NULL, NULL);
 }

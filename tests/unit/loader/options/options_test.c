@@ -181,7 +181,7 @@ static void a_rank_outside_the_world_and_no_data_set_are_refused(void **state)
 	assert_non_null(strstr(err.message, "which data set"));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tokens_of_16_bits_need_no_word),
@@ -194,7 +194,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_rank_outside_the_world_and_no_data_set_are_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

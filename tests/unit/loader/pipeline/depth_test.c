@@ -147,14 +147,12 @@ static void as_many_as_the_program_and_the_server_need(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_littles_law),
 		cmocka_unit_test(as_many_as_the_program_and_the_server_need),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("depth", tests, NULL, NULL);
 }

@@ -258,7 +258,7 @@ static void a_data_set_without_a_good_sample_fails(void **state)
 	rig_close(rig);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(passes_of_any_length_are_cut_alike),
@@ -271,7 +271,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_data_set_without_a_good_sample_fails),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("pipeline", tests, rig_setup, rig_teardown);
 }

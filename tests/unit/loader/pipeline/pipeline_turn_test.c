@@ -220,7 +220,7 @@ static void what_could_not_be_read_before_is_used_once_it_is_staged(void **state
 	rig_close(rig);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(turns_put_back_what_was_not_published),
@@ -232,8 +232,6 @@ int main(int argc, char **argv)
 			what_could_not_be_read_before_is_used_once_it_is_staged),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("pipeline_turn", tests, rig_setup,
 					   rig_teardown);
 }

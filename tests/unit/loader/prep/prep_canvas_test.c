@@ -393,7 +393,7 @@ static void both_say_so_when_memory_runs_out(void **state)
 	free(jpeg);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways_give_the_same_bits),
@@ -406,7 +406,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(both_say_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("prep_canvas", tests, NULL, NULL);
 }

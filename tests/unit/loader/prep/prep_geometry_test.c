@@ -328,7 +328,7 @@ static void an_exif_that_makes_no_sense_does_not_turn(void **state)
 	free(bytes);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(training_crops_of_every_orientation),
@@ -340,7 +340,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_exif_that_makes_no_sense_does_not_turn),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("prep_geometry", tests, NULL, NULL);
 }

@@ -60,14 +60,12 @@ static void long_numbers_are_told_apart_too(void **state)
 	assert_non_null(strchr(output(&config), '#'));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_output_is_told_in_words),
 		cmocka_unit_test(long_numbers_are_told_apart_too),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -438,7 +438,7 @@ static void no_memory_is_said_and_survived(void **state)
 	prep_close(prep);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_seed_gives_the_same_sample_and_another_seed_another),
@@ -455,7 +455,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_memory_is_said_and_survived),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("prep", tests, NULL, NULL);
 }

@@ -185,7 +185,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 	ring_close(ring);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(batches_come_in_the_order_they_were_published),
@@ -197,7 +197,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
 }

@@ -211,7 +211,7 @@ static void sampler_open_says_so_when_memory_runs_out(void **state)
 	sampler_close(sampler);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_read_every_sample_once_an_epoch),
@@ -224,7 +224,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sampler_open_says_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

@@ -533,7 +533,7 @@ static void an_index_of_more_than_32_bits_is_refused(void **state)
 #define TEST(name)                                                                     \
 	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_kept_index_is_the_one_that_was_made),
@@ -560,7 +560,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_index_of_more_than_32_bits_is_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("index", tests, NULL, NULL);
 }

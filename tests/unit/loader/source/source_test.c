@@ -558,7 +558,7 @@ static void source_open_says_so_when_memory_runs_out(void **state)
 #define TEST(name)                                                                     \
 	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_tree_is_in_path_order),
@@ -586,7 +586,5 @@ int main(int argc, char **argv)
 		TEST(source_open_says_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("source", tests, NULL, NULL);
 }

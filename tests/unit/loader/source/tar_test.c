@@ -391,7 +391,7 @@ static void no_memory_is_said(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tar_setup, scratch_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_key_joins_picture_and_label),
@@ -410,7 +410,5 @@ int main(int argc, char **argv)
 		TEST(no_memory_is_said),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("tar", tests, NULL, NULL);
 }

@@ -285,7 +285,7 @@ static void no_memory_is_said(void **state)
 #define TEST(name)                                                                     \
 	cmocka_unit_test_setup_teardown(name, tfrecord_setup, tfrecord_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(records_are_samples),
@@ -298,7 +298,5 @@ int main(int argc, char **argv)
 		TEST(no_memory_is_said),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("tfrecord", tests, NULL, NULL);
 }

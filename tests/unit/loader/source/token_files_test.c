@@ -218,7 +218,7 @@ static void they_say_so_when_memory_runs_out(void **state)
 	source_close(source);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(a_window_begins_with_the_last_token_of_the_one_before),
@@ -231,7 +231,5 @@ int main(int argc, char **argv)
 		IN_SCRATCH(they_say_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("token_files", tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static void no_memory_is_an_error(void **state)
 #define TEST(name)                                                                     \
 	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_in_both_parts_is_one_sample),
@@ -158,7 +158,5 @@ int main(int argc, char **argv)
 		TEST(no_memory_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("union", tests, NULL, NULL);
 }

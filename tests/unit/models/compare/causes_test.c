@@ -486,7 +486,7 @@ static void where_two_stalls_grew_the_larger_part_is_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_changed_and_nothing_is_said),
@@ -517,7 +517,5 @@ int main(int argc, char **argv)
 		TEST(where_two_stalls_grew_the_larger_part_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("causes", tests, NULL, NULL);
 }

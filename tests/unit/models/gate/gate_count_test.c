@@ -208,7 +208,7 @@ static void hits_that_could_not_be_are_not_passed(void **state)
 	sides_status_is(&sides, "hits_per_sample", GATE_PASSED);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(exact_metrics_have_a_direction),
@@ -221,7 +221,5 @@ int main(int argc, char **argv)
 		WITH_SIDES(hits_that_could_not_be_are_not_passed),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("gate_count", tests, NULL, NULL);
 }

@@ -315,7 +315,7 @@ static void refuses_jobs_without_sense(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_several_jobs),
@@ -329,7 +329,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(refuses_jobs_without_sense),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("model_jobs", tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static void another_size_of_a_cache_on_disk_is_predicted(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_in_flight_follow_littles_law),
@@ -268,7 +268,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(fewer_than_were_measured_are_not_known),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("model_server", tests, NULL, NULL);
 }

@@ -470,7 +470,7 @@ static void an_epoch_of_the_run_as_it_was_has_its_cost(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(model_and_run_may_both_be_off),
@@ -495,7 +495,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_epoch_of_the_run_as_it_was_has_its_cost),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -517,7 +517,7 @@ static void what_such_a_loader_cannot_do_is_refused(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_other_numbers_of_workers),
@@ -541,7 +541,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_run_from_memory_knows_no_storage),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("model_turns", tests, NULL, NULL);
 }

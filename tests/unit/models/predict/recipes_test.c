@@ -170,7 +170,7 @@ static void what_was_not_measured_is_refused(void **state)
 	assert_int_equal(effect_of(256, false, -1, &effect, &err), -ENODATA);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_measured_is_found, setup,
@@ -186,7 +186,5 @@ int main(int argc, char **argv)
 						teardown),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("recipes", tests, NULL, NULL);
 }

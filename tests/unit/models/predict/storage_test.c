@@ -309,7 +309,7 @@ static void intervals_of_the_points_make_the_uncertainty(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(measured_depths_come_back),
@@ -325,7 +325,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(intervals_of_the_points_make_the_uncertainty),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("storage", tests, NULL, NULL);
 }

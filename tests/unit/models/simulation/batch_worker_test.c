@@ -241,7 +241,7 @@ static void loads_that_no_such_loader_has_are_refused(void **state)
 	refuses(&load, "wait_scale");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
@@ -255,7 +255,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(loads_that_no_such_loader_has_are_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("batch_worker", tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void hits_on_disk_are_reads(void **state)
 	expect(&load, 2 * 16 / ANSWER_S, .05);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_in_flight_follow_littles_law),
@@ -86,7 +86,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(hits_on_disk_are_reads),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("bucket_load", tests, NULL, NULL);
 }

@@ -283,7 +283,7 @@ static void loads_without_sense_are_refused(void **state)
 	assert_int_equal(simulate(&load, 0, &outcome, &error), -EINVAL);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_load_is_faster_than_its_stages),
@@ -292,7 +292,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(loads_without_sense_are_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("simulation_load", tests, NULL, NULL);
 }

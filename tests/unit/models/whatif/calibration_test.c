@@ -315,7 +315,7 @@ static void memory_that_runs_out_is_said(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_to_score_is_unknown),
@@ -332,7 +332,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_that_runs_out_is_said),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("score", tests, NULL, NULL);
 }

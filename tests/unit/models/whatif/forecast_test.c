@@ -121,7 +121,7 @@ static void memory_may_be_short(void **state)
 	assert_int_equal(result, 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_change_has_its_prediction, setup,
@@ -133,7 +133,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("forecast", tests, NULL, NULL);
 }

@@ -155,7 +155,7 @@ static void memory_that_runs_out_is_said(void **state)
 	assert_int_equal(err.code, ENOMEM);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_is_read),
@@ -165,7 +165,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_that_runs_out_is_said),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("prices", tests, NULL, NULL);
 }

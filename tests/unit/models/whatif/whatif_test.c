@@ -327,7 +327,7 @@ static void short_memory_is_an_error(void **state)
 	fclose(out);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_member_of_a_change_is_told),
@@ -342,7 +342,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(short_memory_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("whatif", tests, load, unload);
 }

@@ -688,7 +688,7 @@ static void running_out_of_memory_is_told(void **state)
 	session_free(trace);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_and_rates_are_the_constructed_ones),
@@ -717,7 +717,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(running_out_of_memory_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("analyse", tests, NULL, NULL);
 }

@@ -246,7 +246,7 @@ static void a_rate_is_of_the_windows_that_count(void **state)
 	session_free(trace);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(disturbed_windows_do_not_count),
@@ -259,7 +259,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_rate_is_of_the_windows_that_count),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
 }

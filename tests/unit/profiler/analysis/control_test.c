@@ -97,7 +97,7 @@ static void a_window_that_is_taken_out_again_leaves_nothing(void **state)
 	close_to(control_time(&control, WINDOW_PREPARED) / before, 1, 1e-9);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_samples_had_too_much_is_taken_out),
@@ -107,7 +107,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_window_that_is_taken_out_again_leaves_nothing),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }

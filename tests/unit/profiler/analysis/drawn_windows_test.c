@@ -184,7 +184,7 @@ static void each_part_comes_once_in_as_many_blocks(void **state)
 	close_to(epoch_parts_weight(&parts, 0), 27 / 8. / 3, 1e-12);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
@@ -193,7 +193,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_part_comes_once_in_as_many_blocks),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("drawn_windows", tests, NULL, NULL);
 }

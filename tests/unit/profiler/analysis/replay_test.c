@@ -117,7 +117,7 @@ static void missing_samples_and_memory_are_told(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prep_faster_than_compute_never_waits),
@@ -129,7 +129,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(missing_samples_and_memory_are_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
 }

@@ -236,7 +236,7 @@ static void what_workers_read_longer_than_from_memory_is_fetch(void **state)
 #define WITH_SESSION(test)                                                             \
 	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(sizes_join_what_was_measured_apart),
@@ -248,7 +248,5 @@ int main(int argc, char **argv)
 		WITH_SESSION(what_workers_read_longer_than_from_memory_is_fetch),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("draws", tests, NULL, NULL);
 }

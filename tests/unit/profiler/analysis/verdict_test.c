@@ -144,7 +144,7 @@ static void more_blocks_narrow_what_is_above_the_floor(void **state)
 	close_to(verdict_budget(.02, .01, .012, 10, 44, 5), 44 * 3 / .44 + 5, 1e-9);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_slowest_stage_limits),
@@ -153,7 +153,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_blocks_narrow_what_is_above_the_floor),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static void a_signal_that_waits_ends_it(void **state)
 	sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_inputs_are_measured),
@@ -176,8 +176,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_signal_that_waits_ends_it),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("other_inputs", tests, images_setup,
 					   images_teardown);
 }

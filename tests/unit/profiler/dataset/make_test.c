@@ -385,7 +385,7 @@ static void make_says_so_when_memory_runs_out(void **state)
 	assert_memory_is_missed(*state, MAKE_TOKENS);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
@@ -404,7 +404,5 @@ int main(int argc, char **argv)
 		TEST(make_says_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("make", tests, NULL, NULL);
 }

@@ -178,7 +178,7 @@ static void memory_may_be_short(void **state)
 	free(jpeg);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pictures_get_smaller),
@@ -188,7 +188,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_may_be_short),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("shrink", tests, NULL, NULL);
 }

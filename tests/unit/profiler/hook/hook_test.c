@@ -302,7 +302,7 @@ static void starts_of_epochs_add_up(void **state)
 	assert_int_equal(fake.page->epoch_first_ns, 5);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(describes_what_it_loads),
@@ -324,7 +324,5 @@ int main(int argc, char **argv)
 		TEST(one_of_several_programs_is_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("hook", tests, NULL, NULL);
 }

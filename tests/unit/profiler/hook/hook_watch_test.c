@@ -222,7 +222,7 @@ static void steps_outside_are_outside_once(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_known_of_its_data),
@@ -234,7 +234,5 @@ int main(int argc, char **argv)
 		TEST(steps_outside_are_outside_once),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("hook_watch", tests, NULL, NULL);
 }

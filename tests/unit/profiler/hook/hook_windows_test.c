@@ -438,7 +438,7 @@ static void what_it_cannot_do_is_refused(void **state)
 	assert_int_equal(fetch->state, TRACE_REFUSED);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(three_kinds_of_two_blocks_have_one_list),
@@ -470,7 +470,5 @@ int main(int argc, char **argv)
 		TEST(what_it_cannot_do_is_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("hook_windows", tests, NULL, NULL);
 }

@@ -415,7 +415,7 @@ static void others_that_ended_are_not_own(void **state)
 	close(ready[1]);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(what_is_neither_idle_nor_own_is_others),
@@ -435,7 +435,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(children_are_own),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("host_load", tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static void old_moments_make_room(void **state)
 			(LOAD_WATCH_PAST / 2 - 1) * MS, 250 * MS);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 #define WATCHED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
@@ -192,7 +192,5 @@ int main(int argc, char **argv)
 		WATCHED(old_moments_make_room),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("load_watch", tests, NULL, NULL);
 }

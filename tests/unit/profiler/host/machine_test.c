@@ -413,7 +413,7 @@ static void a_mount_line_that_is_cut_short_is_refused(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(affinity_without_groups_is_what_can_be_used),
@@ -431,7 +431,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_mount_line_that_is_cut_short_is_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("machine", tests, read_manual, NULL);
 }

@@ -201,7 +201,7 @@ static void workers_that_are_killed_lose_nothing(void **state)
 	assert_int_equal(page->batch_count, WORKERS);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_PAGE(it_is_whole_and_private),
@@ -214,7 +214,5 @@ int main(int argc, char **argv)
 		IN_PAGE(workers_that_are_killed_lose_nothing),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("attach", tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void an_open_file_has_its_absolute_path(void **state)
 	close(ends[1]);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pictures_and_archives_are),
@@ -85,7 +85,5 @@ int main(int argc, char **argv)
 		IN_SCRATCH(an_open_file_has_its_absolute_path),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("data_path", tests, NULL, NULL);
 }

@@ -223,7 +223,7 @@ static void both_ways_to_ask_agree(void **state)
 	close(fd);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_PAGE(a_list_goes_out_and_comes_back),
@@ -235,7 +235,5 @@ int main(int argc, char **argv)
 		IN_PAGE(both_ways_to_ask_agree),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("io_list", tests, NULL, NULL);
 }

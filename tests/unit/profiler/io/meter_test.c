@@ -504,7 +504,7 @@ static void the_ring_has_the_last_ones(void **state)
 	assert_int_equal(total(IO_samples), IO_BATCHES + 3);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_PAGE(a_batch_has_its_files_and_bytes),
@@ -526,7 +526,5 @@ int main(int argc, char **argv)
 		IN_PAGE(the_ring_has_the_last_ones),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("meter", tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void what_makes_no_sense_is_left(void **state)
 	assert_float_equal(page->prep_delay, 0, 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(keys_are_read_and_others_left, setup,
@@ -69,7 +69,5 @@ int main(int argc, char **argv)
 						teardown),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("emulated_storage", tests, NULL, NULL);
 }

@@ -169,7 +169,7 @@ static void a_command_is_hidden_by_its_options(void **state)
 	assert_false(preload_is_hidden(shows, &hidden));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_of_python_are_told_from_what_it_runs),
@@ -179,8 +179,6 @@ int main(int argc, char **argv)
 	};
 	int failed;
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	if (mkdtemp(folder) == NULL)
 		return 1;
 	snprintf(file, sizeof(file), "%s/program", folder);

@@ -117,7 +117,7 @@ static void who_recovers_leaves_the_folder(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define WITH_PAGE(name) cmocka_unit_test_setup_teardown(name, page_setup, page_teardown)
@@ -128,7 +128,5 @@ int main(int argc, char **argv)
 		WITH_PAGE(who_recovers_leaves_the_folder),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("kept_files", tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static void texts_without_an_end_are_cut(void **state)
 	free(page);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workers_are_processes),
@@ -190,7 +190,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(texts_without_an_end_are_cut),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("own_loader", tests, NULL, NULL);
 }

@@ -31,14 +31,12 @@ static void a_linear_drift_cancels_over_two_pairs(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_pair_has_both_sides_and_mirrors_the_one_before),
 		cmocka_unit_test(a_linear_drift_cancels_over_two_pairs),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
 }

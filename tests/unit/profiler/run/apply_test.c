@@ -370,7 +370,7 @@ static void memory_may_be_short(void **state)
 	assert_int_equal(result, 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_does_not_change_stays, setup,
@@ -415,7 +415,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("apply", tests, NULL, NULL);
 }

@@ -161,7 +161,7 @@ static void slow_ones_are_given_more_time(void **state)
 
 #define WITH_JOBS(test) cmocka_unit_test_setup_teardown(test, make_jobs, drop_jobs)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_JOBS(a_window_begins_where_all_have_settled),
@@ -173,7 +173,5 @@ int main(int argc, char **argv)
 		WITH_JOBS(slow_ones_are_given_more_time),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("barrier", tests, NULL, NULL);
 }

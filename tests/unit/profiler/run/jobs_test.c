@@ -236,7 +236,7 @@ static void memory_short_is_told(void **state)
 	session_free(job);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_number_replaces_its_mark),
@@ -250,7 +250,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_short_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void a_run_in_another_container_keeps_its_folder(void **state)
 	assert_int_equal(access(session, F_OK), -1);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define WITH_FOLDER(name)                                                              \
@@ -85,7 +85,5 @@ int main(int argc, char **argv)
 		WITH_FOLDER(a_run_in_another_container_keeps_its_folder),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("run_folder", tests, NULL, NULL);
 }

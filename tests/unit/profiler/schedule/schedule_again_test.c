@@ -131,7 +131,7 @@ static void a_single_block_is_as_it_is(void **state)
 	performer_free(&performer);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(disturbed_windows_are_measured_again),
@@ -142,7 +142,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_single_block_is_as_it_is),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("schedule_again", tests, NULL, NULL);
 }

@@ -126,7 +126,7 @@ static void it_is_not_done_before_a_follower_is_precise(void **state)
 	pair_free(&pair);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
@@ -136,7 +136,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(it_is_not_done_before_a_follower_is_precise),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("schedule_follow", tests, NULL, NULL);
 }

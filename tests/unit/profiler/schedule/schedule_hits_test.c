@@ -202,7 +202,7 @@ static void a_cache_that_holds_all_is_full_with_less_than_its_room(void **state)
 	session_free(trace);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(minio_is_filled_and_used),
@@ -216,7 +216,5 @@ int main(int argc, char **argv)
 			a_cache_that_holds_all_is_full_with_less_than_its_room),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("schedule_hits", tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void a_cache_is_filled_with_half_of_them_at_most(void **state)
 	session_free(trace);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_window_asks_for_more_than_there_are),
@@ -132,7 +132,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_cache_is_filled_with_half_of_them_at_most),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("schedule_requests", tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void a_void_window_of_a_single_block_is_tried_three_times(void **state)
 	performer_free(&performer);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_single_block_turns_with_the_seed),
@@ -150,7 +150,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_void_window_of_a_single_block_is_tried_three_times),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("schedule_single", tests, NULL, NULL);
 }

@@ -422,7 +422,7 @@ static void memory_short_is_told(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stops_when_precise_after_eight_blocks),
@@ -447,7 +447,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_short_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

@@ -185,7 +185,7 @@ static void what_the_loader_asked_for_in_all_is_added(void **state)
 #define WITH_SESSIONS(test)                                                            \
 	cmocka_unit_test_setup_teardown(test, make_sessions, drop_sessions)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSIONS(a_job_loads_what_the_loader_does_in_batches_of_its_own),
@@ -198,7 +198,5 @@ int main(int argc, char **argv)
 		WITH_SESSIONS(the_turn_is_passed_on_for_the_same_window),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("shared", tests, NULL, NULL);
 }

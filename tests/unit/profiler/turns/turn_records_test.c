@@ -520,7 +520,7 @@ static void a_replay_that_waits_too_little_proves_nothing(void **state)
 	assert_false(proof.valid);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_read_in_the_order_of_turns),
@@ -542,7 +542,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_replay_that_waits_too_little_proves_nothing),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("turn_records", tests, NULL, NULL);
 }

@@ -438,7 +438,7 @@ static void the_hand_over_is_that_of_batches_that_lay_ready(void **state)
 	close_to(turn_costs_handover(&costs), 2 * MS, NEAR);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
@@ -457,7 +457,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_hand_over_is_that_of_batches_that_lay_ready),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("turn_replay", tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void a_copy_is_utf8(void **state)
 	nomem_at(0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_would_act_becomes_visible),
@@ -110,7 +110,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_copy_is_utf8),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
 }

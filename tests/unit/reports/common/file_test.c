@@ -210,7 +210,7 @@ static void a_full_disk_is_taken_back(void **state)
 	assert_int_equal(status, 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_replaced_whole),
@@ -222,7 +222,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_full_disk_is_taken_back),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
 	     "they come from; 2 torn or foreign files were removed");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(without_servers_and_cache_there_is_nothing,
@@ -112,7 +112,5 @@ int main(int argc, char **argv)
 				       begin),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("format_source", tests, NULL, NULL);
 }

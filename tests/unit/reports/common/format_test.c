@@ -524,7 +524,7 @@ static void what_is_not_seen_is_one_sentence(void **state)
 	profile_free(&profile);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shares_visibly_sum_to_100),
@@ -549,7 +549,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_not_seen_is_one_sentence),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("format", tests, NULL, NULL);
 }

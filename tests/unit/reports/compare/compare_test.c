@@ -232,7 +232,7 @@ static void memory_may_be_short(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_cache_s_share_is_told_only_where_it_is_known),
@@ -244,7 +244,5 @@ int main(int argc, char **argv)
 		TEST(memory_may_be_short),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

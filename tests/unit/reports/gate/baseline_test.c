@@ -433,7 +433,7 @@ static void short_memory_is_an_error(void **state)
 	free(text);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_manual_tells_every_key),
@@ -452,7 +452,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(short_memory_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("baseline", tests, NULL, NULL);
 }

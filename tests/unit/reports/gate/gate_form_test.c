@@ -464,7 +464,7 @@ static void forms_are_saved_whole_or_not_at_all(void **state)
 	gate_verdict_free(&verdict);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_text_tells_verdict_causes_table_and_what_it_sees),
@@ -487,7 +487,5 @@ int main(int argc, char **argv)
 		IN_SCRATCH(forms_are_saved_whole_or_not_at_all),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("gate_form", tests, NULL, NULL);
 }

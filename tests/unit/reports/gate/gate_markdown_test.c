@@ -144,7 +144,7 @@ static void what_a_summary_has_already_counts(void **state)
 	gate_verdict_free(&verdict);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(the_comment_renders_as_a_table),
@@ -154,7 +154,5 @@ int main(int argc, char **argv)
 		IN_SCRATCH(what_a_summary_has_already_counts),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("gate_markdown", tests, NULL, NULL);
 }

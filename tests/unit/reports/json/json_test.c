@@ -539,7 +539,7 @@ static void short_memory_is_an_error(void **state)
 	free(kept);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_read_is_written_again_unchanged),
@@ -563,7 +563,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(short_memory_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

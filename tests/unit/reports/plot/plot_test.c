@@ -464,7 +464,7 @@ static void a_missing_gnuplot_is_an_error(void **state)
 	fclose(out);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_point_is_within_the_axes),
@@ -488,7 +488,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_missing_gnuplot_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("plot", tests, load, unload);
 }

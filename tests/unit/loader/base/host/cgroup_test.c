@@ -43,14 +43,12 @@ static void version_1_is_read_as_well(void **state)
 	assert_true(cgroup_memory_most(scratch_path()) == 223 * MIB);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_SCRATCH(version_2_leaves_what_is_not_pinned),
 		IN_SCRATCH(version_1_is_read_as_well),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void all_of_a_namespace_are_in_one(void **state)
 	close(ends[1]);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_started_once),
@@ -90,7 +90,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(all_of_a_namespace_are_in_one),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("process", tests, NULL, NULL);
 }

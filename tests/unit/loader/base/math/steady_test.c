@@ -120,7 +120,7 @@ static void memory_short_is_told(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(means_match_the_reference_table),
@@ -130,7 +130,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_short_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("steady", tests, NULL, NULL);
 }

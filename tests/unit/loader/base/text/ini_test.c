@@ -53,14 +53,12 @@ static void other_lines_are_told_with_their_number(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_come_with_their_section),
 		cmocka_unit_test(other_lines_are_told_with_their_number),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("ini", tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static void a_written_word_is_read_back(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_taken_apart_as_by_a_shell),
@@ -97,7 +97,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_written_word_is_read_back),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("shell_word", tests, NULL, NULL);
 }

@@ -411,7 +411,7 @@ static void memory_that_runs_out_is_told(void **state)
 	tail->ops->close(tail);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pictures_become_the_programs_own_samples),
@@ -423,7 +423,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_that_runs_out_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

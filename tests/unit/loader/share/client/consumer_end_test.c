@@ -371,7 +371,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_a_dead_loader_published_is_delivered_first),
@@ -390,7 +390,5 @@ int main(int argc, char **argv)
 		TEST(nobody_who_takes_over_is_told_as_a_death),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

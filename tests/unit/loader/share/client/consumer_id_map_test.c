@@ -149,7 +149,7 @@ static void a_death_is_told_where_nothing_else_is_asked_for(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
@@ -159,7 +159,5 @@ int main(int argc, char **argv)
 		TEST(a_death_is_told_where_nothing_else_is_asked_for),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

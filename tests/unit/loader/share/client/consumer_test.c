@@ -488,7 +488,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_unchanged_program_gets_the_shared_batches),
@@ -510,7 +510,5 @@ int main(int argc, char **argv)
 		TEST(memory_that_runs_out_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

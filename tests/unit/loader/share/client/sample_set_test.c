@@ -60,7 +60,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 	sample_set_fini(&set);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_not_had_is_missing),
@@ -68,7 +68,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("sample_set", tests, NULL, NULL);
 }

@@ -63,13 +63,11 @@ static void all_parts_begin_with_a_page(void **state)
 		}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_parts_begin_with_a_page),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("bcast_pages", tests, NULL, NULL);
 }

@@ -153,13 +153,11 @@ static void random_schedules_deliver_each_sample_once_an_epoch(void **state)
 		    total.thrown > games && total.repeats > games);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_schedules_deliver_each_sample_once_an_epoch),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("bcast_random", tests, NULL, NULL);
 }

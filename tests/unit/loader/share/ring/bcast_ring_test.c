@@ -348,7 +348,7 @@ static void places_fill_whole_pages(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reader_cuts_the_stream_into_batches_of_its_own_size),
@@ -366,7 +366,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(places_fill_whole_pages),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("bcast_ring", tests, NULL, NULL);
 }

@@ -243,7 +243,7 @@ static void a_killed_process_holds_nothing(void **state)
 	bcast_close(writer.ring);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
@@ -253,7 +253,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_killed_process_holds_nothing),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("bcast_share", tests, NULL, NULL);
 }

@@ -507,7 +507,7 @@ static void shared_epoch_open_says_so_when_memory_runs_out(void **state)
 	assert_string_equal(err.message, "there are no samples to draw from");
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_part_is_the_sampler),
@@ -522,7 +522,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(shared_epoch_open_says_so_when_memory_runs_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("course", tests, NULL, NULL);
 }

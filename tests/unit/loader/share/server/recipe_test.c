@@ -190,7 +190,7 @@ static void several_first_jobs_wait_for_each_other(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
@@ -204,7 +204,5 @@ int main(int argc, char **argv)
 		TEST(several_first_jobs_wait_for_each_other),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -472,7 +472,7 @@ static void running_out_of_memory_is_told(void **state)
 	assert_int_equal(access("socket", F_OK), -1);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
@@ -493,7 +493,5 @@ int main(int argc, char **argv)
 		TEST(running_out_of_memory_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,7 +304,7 @@ static void one_data_set_may_be_all(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 6 epochs of 2 jobs"));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
@@ -317,7 +317,5 @@ int main(int argc, char **argv)
 		TEST(one_data_set_may_be_all),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

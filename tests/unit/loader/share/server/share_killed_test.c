@@ -346,7 +346,7 @@ static void a_job_that_missed_a_loader_goes_on_at_the_next(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
@@ -359,7 +359,5 @@ int main(int argc, char **argv)
 		TEST(a_job_that_missed_a_loader_goes_on_at_the_next),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -455,7 +455,7 @@ static void a_status_without_memory_is_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(several_messages_come_one_by_one),
@@ -474,7 +474,5 @@ int main(int argc, char **argv)
 		TEST(a_status_without_memory_is_told),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }

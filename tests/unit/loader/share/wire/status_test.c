@@ -213,7 +213,7 @@ static void memory_may_run_out(void **state)
 	assert_int_equal(rc, -ENOMEM);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_json_is_json_with_all_figures),
@@ -223,7 +223,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(memory_may_run_out),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void what_is_no_json_is_refused(void **state)
 	assert_int_equal(json_label(deep, 100, deep, 1), -EBADMSG);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_is_its_own_label),
@@ -91,7 +91,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_no_json_is_refused),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("json_label", tests, NULL, NULL);
 }

@@ -66,14 +66,12 @@ static void no_encoder_without_memory(void **state)
 	encoder_free(NULL);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_time_that_room_is_short_is_survived),
 		cmocka_unit_test(no_encoder_without_memory),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("encoder", tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ static void every_figure_has_an_inside_and_an_outside(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_have_the_mean_asked_for),
@@ -209,7 +209,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_figure_has_an_inside_and_an_outside),
 	};
 
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("photo", tests, NULL, NULL);
 }
