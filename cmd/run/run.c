@@ -12,7 +12,7 @@
 #include "loader/base/text/shell_word.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/shares.h"
-#include "profiler/run/barrier.h"
+#include "profiler/run/conductor/barrier.h"
 #include "profiler/run/measure.h"
 #include "reports/common/format.h"
 #include "reports/terminal/terminal.h"

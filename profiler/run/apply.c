@@ -7,7 +7,7 @@
 #include "loader/base/variants.h"
 #include "profiler/dataset/convert.h"
 #include "profiler/host/machine.h"
-#include "profiler/run/barrier.h"
+#include "profiler/run/conductor/barrier.h"
 #include "profiler/run/jobs.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "loader/base/text/shell_word.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/session/disturbance.h"
 #include "profiler/session/epoch_parts.h"
 

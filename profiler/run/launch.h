@@ -5,7 +5,7 @@
 #define DSA_LAUNCH_H
 
 #include "profiler/host/machine.h"
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/run/measure.h"
 
 #include <limits.h>

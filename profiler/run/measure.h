@@ -12,7 +12,7 @@
 #include "profiler/injection_path.h"
 #include "profiler/preload.h"
 #include "profiler/profile.h"
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/run/run_folder.h"
 
 /* How a program is started, or several at once: all that has to be known to start them once

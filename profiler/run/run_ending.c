@@ -3,7 +3,7 @@
 #include "loader/base/trace.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/analysis/shares.h"
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/schedule/window_cost.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
 #ifndef DSA_SHARE_JOB_H
 #define DSA_SHARE_JOB_H
 
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/run/launch.h"
 
 struct error;

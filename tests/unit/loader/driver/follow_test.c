@@ -5,7 +5,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
 #include "loader/loader.h"
-#include "profiler/run/barrier.h"
+#include "profiler/run/conductor/barrier.h"
 #include "profiler/session/merge_shared.h"
 #include "tests/lib/driven.h"
 #include "tests/lib/scratch.h"

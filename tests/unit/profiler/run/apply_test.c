@@ -1,7 +1,7 @@
 #include "loader/base/error.h"
 #include "loader/options.h"
 #include "profiler/run/apply.h"
-#include "profiler/run/barrier.h"
+#include "profiler/run/conductor/barrier.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/run/jobs.h"
 #include "profiler/session/epoch_parts.h"
 #include "tests/lib/nomem.h"

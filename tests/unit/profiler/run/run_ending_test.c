@@ -1,4 +1,4 @@
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "profiler/run/run_ending.h"
 #include "tests/lib/session.h"
 

@@ -1,5 +1,5 @@
 /* target.c - starts, watches and ends process groups. */
-#include "profiler/run/target.h"
+#include "profiler/run/conductor/target.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "profiler/host/children.h"

@@ -2,7 +2,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "profiler/host/children.h"
-#include "profiler/run/target.h"
+#include "profiler/run/conductor/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* barrier.c - compares how far the jobs of a run are. */
-#include "profiler/run/barrier.h"
+#include "profiler/run/conductor/barrier.h"
 #include "loader/base/trace.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "profiler/run/barrier.h"
+#include "profiler/run/conductor/barrier.h"
 #include "tests/lib/session.h"
 
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /* conductor.c - starts the programs of a launch, waits for signals, polls. */
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/host/counters.h"
-#include "profiler/run/barrier.h"
-#include "profiler/run/conductor_state.h"
+#include "profiler/run/conductor/barrier.h"
+#include "profiler/run/conductor/conductor_state.h"
 #include "profiler/session/merge_shared.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 
 #include "profiler/host/children.h"
 #include "profiler/host/load_watch.h"
-#include "profiler/run/conductor.h"
+#include "profiler/run/conductor/conductor.h"
 
 struct job {
 	struct conductor_job *given; /* by the caller */

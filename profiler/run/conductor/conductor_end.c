@@ -3,7 +3,7 @@
 #include "loader/base/trace.h"
 #include "profiler/io_page.h"
 #include "profiler/preload.h"
-#include "profiler/run/conductor_state.h"
+#include "profiler/run/conductor/conductor_state.h"
 
 #include <errno.h>
 #include <signal.h>

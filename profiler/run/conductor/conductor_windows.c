@@ -1,6 +1,6 @@
 /* conductor_windows.c - asks every program of a launch for its windows. */
 #include "loader/base/trace.h"
-#include "profiler/run/conductor_state.h"
+#include "profiler/run/conductor/conductor_state.h"
 #include "profiler/session/merge_shared.h"
 #include "profiler/session/window.h"
 

@@ -18,8 +18,8 @@
 #ifndef DSA_CONDUCTOR_H
 #define DSA_CONDUCTOR_H
 
-#include "profiler/run/barrier.h"
-#include "profiler/run/target.h"
+#include "profiler/run/conductor/barrier.h"
+#include "profiler/run/conductor/target.h"
 #include "profiler/schedule/schedule.h"
 
 #include <limits.h>
