@@ -18,6 +18,9 @@ enum {
 /* What the model may be off by: nor is an answer surer than that. */
 #define SAME .02
 
+/* So much of a rate is no difference. */
+#define NOTHING .001
+
 /* ---- rates ---- */
 
 /* The fewer cores, the likelier is it that a thread that was woken takes the consumer's. That
@@ -79,6 +82,14 @@ static struct aspect aspect_of(const struct model *model,
 	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
 }
 
+/* Input i makes some stage faster, which may be slower and changes nothing: it limits nothing.
+ * Fewer cores than there are may not, though more of them change nothing. */
+static bool is_idle(int i, double per_s, const double all[MODEL_OFF])
+{
+	return i % 2 == 1 && i / 2 != INPUT_CORES &&
+	       all[i - 1] >= per_s * (1 - NOTHING);
+}
+
 int model_rates(const struct model *model, const struct profile_change *change,
 		int side, double per_s, double all[MODEL_OFF], struct error *err)
 {
@@ -87,7 +98,7 @@ int model_rates(const struct model *model, const struct profile_change *change,
 		struct simulation_outcome outcome = {.per_s = per_s};
 		int result = 0;
 
-		if (aspect.factor != 1)
+		if (aspect.factor != 1 && !is_idle(i, per_s, all))
 			result = model_rate(model, change, &aspect, STAGE_REAL,
 					    &outcome, err);
 		if (result < 0)

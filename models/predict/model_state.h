@@ -29,8 +29,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err);
 
-/* Real rates with each input off, one after another, at one side of bounds; per_s of one
- * that can't be: what is not there, or is known for sure. */
+/* Real rates with each input off, one after another, at one side of bounds; per_s, the rate
+ * itself, of one that is not there, is known for sure, or limits nothing. */
 int model_rates(const struct model *model, const struct profile_change *change,
 		int side, double per_s, double all[MODEL_OFF], struct error *err);
 
