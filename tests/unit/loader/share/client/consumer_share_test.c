@@ -234,7 +234,7 @@ static void a_program_that_pauses_goes_on_alone(void **state)
 static void a_program_outlives_its_loader(void **state)
 {
 	(void)state;
-	for (unsigned steps = 0; steps < 12; steps += 3) {
+	for (unsigned steps = 0; steps < 12; steps += 5) {
 		struct child child = make_child();
 		struct dsa_loader *loader;
 
@@ -390,7 +390,7 @@ static void data_without_a_whole_batch_fails(void **state)
 static void a_loader_takes_over_in_the_midst_of_a_programs_batch(void **state)
 {
 	(void)state;
-	for (unsigned steps = 0; steps < 12; steps += 3) {
+	for (unsigned steps = 0; steps < 12; steps += 5) {
 		struct child child = make_child();
 		struct dsa_loader *loader;
 
