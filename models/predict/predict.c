@@ -85,6 +85,13 @@ static int check_loader(const struct model *model, const struct profile_change *
 	return 0;
 }
 
+/* True where the change is of storage, or of what is kept in front of it. */
+static bool predict_asks_storage(const struct profile_change *change)
+{
+	return profile_change_has_bucket(change) || !isnan(change->cache_share) ||
+	       !isnan(change->storage_bandwidth) || !isnan(change->storage_latency_s);
+}
+
 /* What the run saw of its storage, and what the change wants of it. */
 static int check_known_storage(const struct model *model,
 			       const struct profile_change *change, struct error *err)
@@ -95,6 +102,10 @@ static int check_known_storage(const struct model *model,
 		      (change->storage_latency_s == 0 &&
 		       model->profile->storage_latency_s > 0);
 
+	if (model->profile->split.id == SPLIT_MEMORY && predict_asks_storage(change))
+		return error_set(err, ENODATA,
+				 "no file is read for the program's batches: storage "
+				 "and caches change nothing");
 	if (profile_change_has_bucket(change))
 		return 0;
 	if (lifted && !inputs->storage.native)

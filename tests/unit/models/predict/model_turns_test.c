@@ -444,6 +444,43 @@ static void a_run_from_memory_knows_no_storage(void **state)
 	profile_free(&profile);
 }
 
+/* Tensors in memory: no file is read, whatever storage is emulated. */
+static void predicts_a_run_that_reads_no_file(void **state)
+{
+	const struct torch_run run = {
+		.workers = 2, .cpu_s = .05 * MS, .sleep_s = 9.95 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.split.id = SPLIT_MEMORY;
+	profile.dataset_bytes = 0;
+	profile.cache_emulated = true;
+	profile.hit_ratio = INTERVAL_UNKNOWN;
+	profile.storage_latency_s = 8 * MS;
+	profile.draws[0] = (struct profile_draw){0, 0, 9 * MS};
+	*profile_add_draw(&profile) = (struct profile_draw){0, 0, 11 * MS};
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 200 - 1) <
+		    .02);
+	change.workers = 3;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
+		    .02);
+	change = PROFILE_NO_CHANGE;
+	change.jobs = 2;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->per_s.value / 400 - 1) < .01);
+	assert_null(strstr(prediction->why, "kernel's cache"));
+	change = PROFILE_NO_CHANGE;
+	change.storage_bandwidth = 1e6;
+	refuse(&profile, &change, "no file is read");
+	change = PROFILE_NO_CHANGE;
+	change.cache_share = 1;
+	refuse(&profile, &change, "no file is read");
+	profile_free(&profile);
+}
+
 /* Prep that is all work, on both cores; of each read libdsa waits for 16 at once. */
 static void predicts_libdsa_in_their_place(void **state)
 {
@@ -539,6 +576,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),
 		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
 		cmocka_unit_test(a_run_from_memory_knows_no_storage),
+		cmocka_unit_test(predicts_a_run_that_reads_no_file),
 	};
 
 	if (argc > 1)
