@@ -83,7 +83,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 /* True when real windows read from storage. */
 static bool inputs_reads(const struct profile *profile)
 {
-	return profile->split.id != SPLIT_MEMORY && !(profile->hit_ratio.value >= 1);
+	return !inputs_from_memory(profile) && !(profile->hit_ratio.value >= 1);
 }
 
 /* CPU time of a read in real windows, beside the workers of the run; NAN: there was none, or
@@ -146,7 +146,7 @@ static double latencies_of(const struct profile *profile)
 {
 	double reads = 0, samples = 0;
 
-	if (profile->split.id == SPLIT_MEMORY)
+	if (inputs_from_memory(profile))
 		return 0;
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
@@ -220,7 +220,7 @@ static int inputs_find_cache(const struct profile *profile, struct inputs *input
 		return error_set(err, ENODATA, "no model of the cache '%s'",
 				 policy->other != NULL ? policy->other : "");
 	inputs->policy = kernel ? CACHE_PAGE : (enum cache_id)policy->id;
-	if (profile->split.id == SPLIT_MEMORY)
+	if (inputs_from_memory(profile))
 		inputs->policy = CACHE_NONE;
 	inputs->share =
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;

@@ -73,6 +73,13 @@ struct inputs {
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
 void inputs_free(struct inputs *inputs);
 
+/* True where nothing came from storage: no file was read, or its pages were in memory. */
+bool inputs_from_memory(const struct profile *profile);
+
+/* The windows that show prep from memory beside the step: real ones where nothing came
+ * from storage, and batches can't be given again for cached ones. */
+enum trace_kind inputs_staged(const struct profile *profile);
+
 /* What prep of a sample waits besides its work. */
 void inputs_set_wait(struct inputs *inputs, double wait_s);
 

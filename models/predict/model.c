@@ -144,7 +144,8 @@ static void model_judge(struct model *model)
 
 	self->real_error = model_off(self->real.value, real);
 	self->cached_error =
-		model_off(self->cached.value, model->profile->rates[TRACE_CACHED]);
+		model_off(self->cached.value,
+			  model->profile->rates[inputs_staged(model->profile)]);
 	if (fabs(self->real_error) <= model_allowed(real))
 		return;
 	snprintf(model->why, sizeof(model->why),
@@ -283,7 +284,7 @@ static int model_check(const struct profile *profile, struct error *err)
 				 "no predictions: dsa has no model of this program's "
 				 "loader");
 	if (profile_word_known(&profile->split) &&
-	    isnan(profile->rates[TRACE_CACHED].value))
+	    isnan(profile->rates[inputs_staged(profile)].value))
 		return error_set(
 			err, ENODATA,
 			"no predictions: how fast batches are prepared from "

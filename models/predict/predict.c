@@ -85,6 +85,10 @@ static int check_loader(const struct model *model, const struct profile_change *
 	return 0;
 }
 
+static const char files_in_memory[] =
+	"the run had all its files in memory: what they take from storage, it has not "
+	"seen";
+
 /* True where the change is of storage, or of what is kept in front of it. */
 static bool predict_asks_storage(const struct profile_change *change)
 {
@@ -102,10 +106,12 @@ static int check_known_storage(const struct model *model,
 		      (change->storage_latency_s == 0 &&
 		       model->profile->storage_latency_s > 0);
 
-	if (model->profile->split.id == SPLIT_MEMORY && predict_asks_storage(change))
-		return error_set(err, ENODATA,
-				 "no file is read for the program's batches: storage "
-				 "and caches change nothing");
+	if (inputs_from_memory(model->profile) && predict_asks_storage(change))
+		return error_set(err, ENODATA, "%s",
+				 model->profile->split.id == SPLIT_MEMORY
+					 ? "no file is read for the program's batches: "
+					   "storage and caches change nothing"
+					 : files_in_memory);
 	if (profile_change_has_bucket(change))
 		return 0;
 	if (lifted && !inputs->storage.native)
@@ -114,9 +120,7 @@ static int check_known_storage(const struct model *model,
 				 "without, is not known");
 	if (inputs->in_turn && inputs->storage.native &&
 	    !(inputs->storage.latency_s > 0) && change->cache_share < inputs->share)
-		return error_set(err, ENODATA,
-				 "the run had all its files in memory: what they take "
-				 "from storage, it has not seen");
+		return error_set(err, ENODATA, "%s", files_in_memory);
 	if (change->fetch_depth > 0 && inputs->storage.native &&
 	    isnan(storage_rate(&inputs->storage, change->fetch_depth, INFINITY, 0)))
 		return error_set(err, ENODATA,

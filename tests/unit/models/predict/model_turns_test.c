@@ -481,6 +481,40 @@ static void predicts_a_run_that_reads_no_file(void **state)
 	profile_free(&profile);
 }
 
+/* Of a mapped file, whose pages are in memory: real windows show what prep takes. */
+static void predicts_a_run_whose_mapped_files_are_in_memory(void **state)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = .05 * MS,
+				      .sleep_s = 9.95 * MS,
+				      .unmeasured = true};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.split.id = SPLIT_STORAGE;
+	profile.dataset_bytes = 0;
+	profile.hit_ratio = profile.rates[TRACE_CACHED] = INTERVAL_UNKNOWN;
+	profile.draw_count = 0;
+	for (size_t i = 0; i < profile.window_count; i++)
+		if (profile.windows[i].kind.id == TRACE_CACHED)
+			profile.windows[i].kind.id = TRACE_REAL;
+	change.workers = 1;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 100 - 1) <
+		    .02);
+	change.workers = 3;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
+		    .02);
+	change.workers = 0;
+	change.jobs = 2;
+	assert_null(strstr(known_run_predict(&profile, &change)->why, "storage"));
+	change = PROFILE_NO_CHANGE;
+	change.storage_latency_s = 1 * MS;
+	refuse(&profile, &change, "all its files in memory");
+	profile_free(&profile);
+}
+
 /* Prep that is all work, on both cores; of each read libdsa waits for 16 at once. */
 static void predicts_libdsa_in_their_place(void **state)
 {
@@ -577,6 +611,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
 		cmocka_unit_test(a_run_from_memory_knows_no_storage),
 		cmocka_unit_test(predicts_a_run_that_reads_no_file),
+		cmocka_unit_test(predicts_a_run_whose_mapped_files_are_in_memory),
 	};
 
 	if (argc > 1)
