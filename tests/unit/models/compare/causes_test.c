@@ -387,6 +387,17 @@ static void other_data_is_told_by_the_size_of_its_samples(void **state)
 	    "the data in more/ is other data than that in shards/");
 }
 
+/* Another loader's samples are taken to be as large as those that were read. */
+static void an_estimated_size_is_no_cause(void **state)
+{
+	(void)state;
+	base.loader_kind.id = now.loader_kind.id = LOADER_TORCH;
+	now.dataset_bytes += now.dataset_bytes / 5;
+	are(0, NULL);
+	now.dataset_bytes *= 2;
+	ARE("mean size of a sample grew from 131 KB to 315 KB");
+}
+
 static void counts_of_other_samples_are_no_cause(void **state)
 {
 	(void)state;
@@ -509,6 +520,7 @@ int main(int argc, char **argv)
 		TEST(settings_come_before_what_came_of_them),
 		TEST(what_is_within_the_interval_of_both_is_not_told),
 		TEST(other_data_is_told_by_the_size_of_its_samples),
+		TEST(an_estimated_size_is_no_cause),
 		TEST(counts_of_other_samples_are_no_cause),
 		TEST(jobs_beside_explain),
 		TEST(a_rate_alone_is_explained_by_anything),
