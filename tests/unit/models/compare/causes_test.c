@@ -410,6 +410,25 @@ static void counts_of_other_samples_are_no_cause(void **state)
 	ARE("mean read fell from 128 KiB to 4 KiB in shards/: 32 times as many reads");
 }
 
+/* Where nothing better explains it. */
+static void other_programs_explain(void **state)
+{
+	(void)state;
+	base.busy.others_cpu_share = .01;
+	now.busy.others_cpu_share = .05;
+	slow(0, 0, .5);
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "nothing that was counted explains it"));
+	now.busy.others_cpu_share = .9;
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], ": CPU time of other programs grew from "
+					       "1% to 90%"));
+	now.cores = 1;
+	base.cores = 2;
+	causes_find(&base, &now, &causes);
+	assert_null(strstr(causes.text[0], "other programs"));
+}
+
 static void jobs_beside_explain(void **state)
 {
 	(void)state;
@@ -522,6 +541,7 @@ int main(int argc, char **argv)
 		TEST(other_data_is_told_by_the_size_of_its_samples),
 		TEST(an_estimated_size_is_no_cause),
 		TEST(counts_of_other_samples_are_no_cause),
+		TEST(other_programs_explain),
 		TEST(jobs_beside_explain),
 		TEST(a_rate_alone_is_explained_by_anything),
 		TEST(long_names_are_cut_between_characters),
