@@ -28,6 +28,11 @@ int verify_predict(const struct model *now, const struct profile_prediction *pre
 	return result == -ENODATA ? 0 : result;
 }
 
+bool verify_is_vague(struct interval measured)
+{
+	return interval_reach(measured) >= PROFILE_VAGUE * measured.value;
+}
+
 /* 1: inside the interval that was predicted, bounds included; -1: there was none. */
 static int is_covered(const struct interval *predicted, double measured)
 {
@@ -44,8 +49,12 @@ static int verify_fill(struct profile_verification *made,
 	made->predicted = facts->predicted;
 	made->drift = facts->drift;
 	made->measured = facts->per_s;
-	made->error = made->predicted.value / facts->per_s.value - 1;
-	made->covered = is_covered(&made->predicted, facts->per_s.value);
+	made->error = NAN;
+	made->covered = -1;
+	if (!verify_is_vague(facts->per_s)) {
+		made->error = made->predicted.value / facts->per_s.value - 1;
+		made->covered = is_covered(&made->predicted, facts->per_s.value);
+	}
 	made->hit_ratio = facts->hit_ratio;
 	made->hit_ratio_predicted = prediction->hit_ratio;
 	if (profile_change_copy(&made->change, &prediction->change) < 0 ||

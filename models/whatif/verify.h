@@ -20,6 +20,9 @@ struct model *verify_model(const struct profile *profile, struct interval drift,
 int verify_predict(const struct model *now, const struct profile_prediction *prediction,
 		   struct interval *per_s, struct error *err);
 
+/* True of a measured rate that may be half or twice as much: it judges no prediction. */
+bool verify_is_vague(struct interval measured);
+
 /* What was measured with a change applied. */
 struct verify_facts {
 	struct interval predicted; /* of the machine as it is now */
@@ -32,8 +35,8 @@ struct verify_facts {
 };
 
 /*
- * Appends to profile.verifications, the predicted rate beside the measured one; where it is
- * unknown, error and coverage are. 0 or -ENOMEM.
+ * Appends to profile.verifications, the predicted rate beside the measured one; where one
+ * of them is unknown or vague, error and coverage are unknown. 0 or -ENOMEM.
  */
 int verify_note(struct profile *profile, const struct profile_prediction *prediction,
 		const struct verify_facts *facts, struct error *err);
