@@ -2,7 +2,6 @@
 #include "models/whatif/calibration.h"
 #include "loader/base/math/median.h"
 #include "loader/base/math/quadrature.h"
-#include "models/whatif/verify.h"
 #include "profiler/profile_prediction.h"
 
 #include <errno.h>
@@ -33,7 +32,7 @@ static bool has_value(const struct profile_verification *verification)
 	return verification->predicted.value > 0 && verification->measured.value > 0 &&
 	       isfinite(verification->predicted.value) &&
 	       isfinite(verification->measured.value) &&
-	       !verify_is_vague(verification->measured);
+	       !profile_rate_is_vague(verification->measured);
 }
 
 /* ---- errors ---- */

@@ -28,11 +28,6 @@ int verify_predict(const struct model *now, const struct profile_prediction *pre
 	return result == -ENODATA ? 0 : result;
 }
 
-bool verify_is_vague(struct interval measured)
-{
-	return interval_reach(measured) >= PROFILE_VAGUE * measured.value;
-}
-
 /* 1: inside the interval that was predicted, bounds included; -1: there was none. */
 static int is_covered(const struct interval *predicted, double measured)
 {
@@ -51,7 +46,7 @@ static int verify_fill(struct profile_verification *made,
 	made->measured = facts->per_s;
 	made->error = NAN;
 	made->covered = -1;
-	if (!verify_is_vague(facts->per_s)) {
+	if (!profile_rate_is_vague(facts->per_s)) {
 		made->error = made->predicted.value / facts->per_s.value - 1;
 		made->covered = is_covered(&made->predicted, facts->per_s.value);
 	}

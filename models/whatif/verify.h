@@ -20,9 +20,6 @@ struct model *verify_model(const struct profile *profile, struct interval drift,
 int verify_predict(const struct model *now, const struct profile_prediction *prediction,
 		   struct interval *per_s, struct error *err);
 
-/* True of a measured rate that may be half or twice as much: it judges no prediction. */
-bool verify_is_vague(struct interval measured);
-
 /* What was measured with a change applied. */
 struct verify_facts {
 	struct interval predicted; /* of the machine as it is now */
