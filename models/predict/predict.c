@@ -293,6 +293,9 @@ static int limit_of(const struct model *model, const struct profile_change *chan
 	if (limit != STAGE_PREP || change->block_fetch > 0)
 		return limit; /* of blocks one thread prepares, whatever the cores */
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
+	if (setup.load.makers == MAKERS_TRAINER &&
+	    setup.load.jobs <= sim_setup_cores(model, change))
+		return limit; /* a thread of each job does all of it */
 	rates_of(&setup.load, &rates);
 	return rates.cores <= FULL * rates.prep ? LIMITED_BY_CORES : STAGE_PREP;
 }

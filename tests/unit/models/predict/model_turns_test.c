@@ -273,6 +273,32 @@ static void predicts_workers_where_the_trainer_made_its_batches(void **state)
 	profile_free(&profile);
 }
 
+/* One thread does all: more cores than one are no use to it, and one is no limit. */
+static void cores_do_not_limit_a_trainer_that_makes_its_batches(void **state)
+{
+	const struct torch_run run = {.cpu_s = 5 * MS, .latency_s = .01 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	for (change.cores = 1; change.cores <= 2; change.cores++) {
+		prediction = known_run_predict(&profile, &change);
+		assert_true(fabs(prediction->speedup.value - 1) < .01);
+		assert_int_equal(prediction->limit.id, STAGE_PREP);
+	}
+	change.cores = 1;
+	change.workers = 2;
+	assert_int_equal(known_run_predict(&profile, &change)->limit.id,
+			 LIMITED_BY_CORES);
+	change.workers = 0;
+	change.jobs = 2;
+	assert_int_equal(known_run_predict(&profile, &change)->limit.id,
+			 LIMITED_BY_CORES);
+	profile_free(&profile);
+}
+
 /* By what workers took in cached windows, and cores that are all the same. */
 static void predicts_without_windows_of_prep_alone(void **state)
 {
@@ -599,6 +625,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
 		cmocka_unit_test(the_hand_over_is_work),
 		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
+		cmocka_unit_test(cores_do_not_limit_a_trainer_that_makes_its_batches),
 		cmocka_unit_test(predicts_without_windows_of_prep_alone),
 		cmocka_unit_test(workers_that_wait_for_a_core_do_not_sleep),
 		cmocka_unit_test(
