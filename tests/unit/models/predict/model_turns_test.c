@@ -470,6 +470,25 @@ static void a_run_from_memory_knows_no_storage(void **state)
 	profile_free(&profile);
 }
 
+/* Jobs that read from memory do not wait for each other's reads, whatever their order. */
+static void jobs_that_read_from_memory_have_no_fetch_stall(void **state)
+{
+	const struct torch_run run = {
+		.workers = 1, .cpu_s = 5 * MS, .sleep_s = 5 * MS, .handover_s = 5 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.draws[0] = (struct profile_draw){100000, 0, 8 * MS};
+	*profile_add_draw(&profile) = (struct profile_draw){100000, 0, 12 * MS};
+	change.jobs = 3;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->stalls[STAGE_FETCH].value) < .005);
+	profile_free(&profile);
+}
+
 /* Tensors in memory: no file is read, whatever storage is emulated. */
 static void predicts_a_run_that_reads_no_file(void **state)
 {
@@ -637,6 +656,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),
 		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
 		cmocka_unit_test(a_run_from_memory_knows_no_storage),
+		cmocka_unit_test(jobs_that_read_from_memory_have_no_fetch_stall),
 		cmocka_unit_test(predicts_a_run_that_reads_no_file),
 		cmocka_unit_test(predicts_a_run_whose_mapped_files_are_in_memory),
 	};
