@@ -24,6 +24,7 @@ enum input {
 	INPUT_CORES,    /* what several cores give together */
 	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
 	INPUT_RECIPE,   /* prep of samples stored or delivered otherwise */
+	INPUT_COLLATE,  /* of workers where the run had none: only longer than it was */
 	INPUTS
 };
 
@@ -51,6 +52,7 @@ struct inputs {
 	bool in_turn;
 	double handover_s; /* of a batch to the training thread, which does it */
 	double latencies;  /* that are emulated, of a sample */
+	double collate_s;  /* of a sample, by the training process; 0: workers did it */
 	double made_s; /* what a sample took in cached windows, beside all else that ran
 			* there, where it is not known what it takes alone; else NAN */
 

@@ -56,6 +56,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 			sim_setup_hand_over(
 				&setup, model->inputs.handover_s * setup.load.batch /
 						(double)model->profile->batch);
+		sim_setup_hand_over(&setup, sim_setup_collate(model, change, aspect) *
+						    setup.load.batch);
 	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
@@ -85,7 +87,8 @@ int model_rates(const struct model *model, const struct profile_change *change,
 		struct simulation_outcome outcome = {.per_s = NAN};
 		int result = 0;
 
-		if (i / 2 != INPUT_COPY || model->inputs.copy_s > 0)
+		if ((i / 2 != INPUT_COPY || model->inputs.copy_s > 0) &&
+		    (i / 2 != INPUT_COLLATE || model->inputs.collate_s > 0))
 			result = model_rate(model, change, &aspect, STAGE_REAL,
 					    &outcome, err);
 		if (result < 0)

@@ -122,6 +122,11 @@ static const char *predict_disk_words(const struct model *model,
 static const char *predict_handover_words(const struct model *model,
 					  const struct profile_change *change)
 {
+	if (model->inputs.collate_s > 0 && change->workers > 0)
+		return "what it takes to hand batches over from another process was "
+		       "not "
+		       "measured: from nothing at all to ten times what collating them "
+		       "took";
 	return model->inputs.in_turn && model->profile->workers == 0 &&
 			       change->workers > 0
 		       ? "what it takes to hand batches over from another process was "

@@ -273,6 +273,45 @@ static void predicts_workers_where_the_trainer_made_its_batches(void **state)
 	profile_free(&profile);
 }
 
+static void add_part(struct profile *profile, const char *name, double mean_s)
+{
+	struct profile_part *part = profile_add_part(profile);
+
+	assert_non_null(part);
+	assert_int_equal(profile_text(&part->name, "%s", name), 0);
+	part->mean_s = mean_s;
+}
+
+/* Workers collate into memory that they share: it takes longer, and the trainer, too. */
+static void bounds_what_the_first_workers_hand_over(void **state)
+{
+	struct torch_run run = sleeper;
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	run.workers = 0;
+	make_profile(&profile, &run);
+	add_part(&profile, "__getitem__", .0019);
+	add_part(&profile, "collate", .0001);
+	change.workers = 1;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->per_s.value / 100 - 1) < .01);
+	assert_true(fabs(prediction->per_s.low / (1 / (11 * MS)) - 1) < .03);
+	assert_true(fabs(prediction->per_s.high / 100 - 1) < .03);
+	assert_true(prediction->speedup.low / prediction->speedup.value < .95);
+	change.workers = 8;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->per_s.low / (1 / (1. / RATE + 1 * MS)) - 1) < .03);
+	assert_true(fabs(prediction->per_s.high / RATE - 1) < .03);
+	assert_non_null(strstr(prediction->why, "ten times"));
+	profile.parts[1].mean_s = 1e-6;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(prediction->per_s.low / RATE > .97);
+	profile_free(&profile);
+}
+
 /* One thread does all: more cores than one are no use to it, and one is no limit. */
 static void cores_do_not_limit_a_trainer_that_makes_its_batches(void **state)
 {
@@ -396,15 +435,6 @@ static void a_cache_is_the_kernels(void **state)
 	expect(&run, &change, 300);
 	change.cache_share = .5; /* .213 of the reads are hits */
 	expect(&run, &change, 2 / (2 * MS + (1 - .213) * 18 * MS));
-}
-
-static void add_part(struct profile *profile, const char *name, double mean_s)
-{
-	struct profile_part *part = profile_add_part(profile);
-
-	assert_non_null(part);
-	assert_int_equal(profile_text(&part->name, "%s", name), 0);
-	part->mean_s = mean_s;
 }
 
 /* Whether it works or sleeps; what is handed over is no work of the workers. */
@@ -644,6 +674,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
 		cmocka_unit_test(the_hand_over_is_work),
 		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
+		cmocka_unit_test(bounds_what_the_first_workers_hand_over),
 		cmocka_unit_test(cores_do_not_limit_a_trainer_that_makes_its_batches),
 		cmocka_unit_test(predicts_without_windows_of_prep_alone),
 		cmocka_unit_test(workers_that_wait_for_a_core_do_not_sleep),
