@@ -577,6 +577,12 @@ struct profile_verification *profile_add_verification(struct profile *profile);
 /* An interval of a share that reaches so far tells nothing. */
 #define PROFILE_VAGUE .5
 
+/* True of a rate that may be half of what it is said to be: it judges no prediction. */
+static inline bool profile_rate_is_vague(struct interval rate)
+{
+	return interval_reach(rate) >= PROFILE_VAGUE * rate.value;
+}
+
 /* True when a share may be just anything, or is not possible; and where others were busy,
  * though no interval tells what came of it. Of shares of a job; of the profile's own. */
 bool profile_stalls_are_vague(const struct profile *profile,

@@ -48,6 +48,9 @@ void differences_sort(struct differences *differences);
 /* Smaller effects are left out: points, or a ratio - 1. */
 #define DIFFERENCES_LEAST .005
 
+/* True where the bytes of the data set are estimated from the samples that were read. */
+bool differences_is_estimated(const struct profile *profile);
+
 /*
  * Whether two estimates differ: their intervals do not overlap (NAN: none is known),
  * and the values are `least` apart. False where one is unknown.

@@ -162,12 +162,19 @@ static void other_data(struct differences *all, const struct profile *base,
 			   to, from);
 }
 
+bool differences_is_estimated(const struct profile *profile)
+{
+	return profile_loader(profile) != LOADER_DSA;
+}
+
 static void differences_data_set(struct differences *all, const struct profile *base,
 				 const struct profile *now)
 {
-	static const struct difference_kind mean = {
-		"mean size of a sample", DIFFERENCE_SET, BY_STAGE(SLOW, SLOW, 0, 0),
-		AMOUNT_BYTES, SIZES};
+	const bool drawn =
+		differences_is_estimated(base) || differences_is_estimated(now);
+	const struct difference_kind mean = {"mean size of a sample", DIFFERENCE_SET,
+					     BY_STAGE(SLOW, SLOW, 0, 0), AMOUNT_BYTES,
+					     drawn ? DRAWN : SIZES};
 	static const struct difference_kind samples = {
 		"samples of the data set", DIFFERENCE_BESIDE, BY_STAGE(EITHER, 0, 0, 0),
 		AMOUNT_COUNT, DIFFERENCE_EXACT};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define OTHERS .1 /* of the cores: what other programs use of them hardly matters */
+
 /* ---- settings that are numbers ---- */
 
 enum source { WHOLE, REAL };
@@ -213,6 +215,19 @@ static const char *differences_set_fact(const struct profile *profile, const cha
 		       : fact;
 }
 
+/* They slow any stage, if it is more than a few percent of the cores. */
+static void differences_set_others(struct differences *all, const struct profile *base,
+				   const struct profile *now)
+{
+	static const struct difference_kind others = {
+		"CPU time of other programs", DIFFERENCE_BESIDE,
+		BY_STAGE(SLOW, SLOW, SLOW, SLOW), AMOUNT_SHARE, DIFFERENCE_EXACT};
+	double was = base->busy.others_cpu_share, is = now->busy.others_cpu_share;
+
+	if (fabs(is - was) >= OTHERS)
+		difference_number(all, &others, was, is);
+}
+
 void differences_of_machines(struct differences *all, const struct profile *base,
 			     const struct profile *now)
 {
@@ -250,4 +265,5 @@ void differences_of_machines(struct differences *all, const struct profile *base
 				 differences_set_fact(base, table[i].key),
 				 differences_set_fact(now, table[i].key));
 	difference_words(all, &version, base->version, now->version);
+	differences_set_others(all, base, now);
 }

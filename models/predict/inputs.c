@@ -13,6 +13,7 @@ enum { MOST_COUNT = 1 << 20 }; /* of workers, cores, reads, samples in a batch *
 
 #define FETCH_HALF   .15 /* of a read's CPU time: it depends on what runs beside */
 #define ASSUMED_HALF .1  /* of P(k) that was not measured */
+#define COLLATE_HALF 10. /* of what the trainer took, where workers are to */
 #define ON_CPU       .5  /* of a step is CPU work: it computes there */
 
 /* Where a draw lacks its time of fetch, what the storage's law says. */
@@ -83,7 +84,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 /* True when real windows read from storage. */
 static bool inputs_reads(const struct profile *profile)
 {
-	return !(profile->hit_ratio.value >= 1);
+	return !inputs_from_memory(profile) && !(profile->hit_ratio.value >= 1);
 }
 
 /* CPU time of a read in real windows, beside the workers of the run; NAN: there was none, or
@@ -146,6 +147,8 @@ static double latencies_of(const struct profile *profile)
 {
 	double reads = 0, samples = 0;
 
+	if (inputs_from_memory(profile))
+		return 0;
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
@@ -218,6 +221,8 @@ static int inputs_find_cache(const struct profile *profile, struct inputs *input
 		return error_set(err, ENODATA, "no model of the cache '%s'",
 				 policy->other != NULL ? policy->other : "");
 	inputs->policy = kernel ? CACHE_PAGE : (enum cache_id)policy->id;
+	if (inputs_from_memory(profile))
+		inputs->policy = CACHE_NONE;
 	inputs->share =
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;
 	inputs->on_disk = profile->disk_cache.hits != UNKNOWN;
@@ -239,6 +244,21 @@ static bool inputs_counted(const struct profile *profile, bool in_turn)
 	       (inputs_sound(profile->fetch_depth) || in_turn);
 }
 
+/*
+ * Workers collate into memory that they share, whose pages are new to them and then to the
+ * trainer: each was seen to take up to ten times what the trainer alone does.
+ */
+static void find_collate(const struct profile *profile, struct inputs *inputs)
+{
+	for (size_t i = 0; i < profile->part_count; i++)
+		if (profile->parts[i].name != NULL &&
+		    strcmp(profile->parts[i].name, "collate") == 0 &&
+		    profile->parts[i].mean_s > 0) {
+			inputs->collate_s = profile->parts[i].mean_s;
+			inputs->half[INPUT_COLLATE] = COLLATE_HALF;
+		}
+}
+
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err)
 {
 	int result = 0;
@@ -257,6 +277,8 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");
 	inputs_find_copy(profile, inputs);
+	if (inputs->in_turn && profile->workers == 0)
+		find_collate(profile, inputs);
 	result = cores_of(profile, &inputs->cores, err);
 	inputs->half[INPUT_CORES] = inputs->cores.assumed ? ASSUMED_HALF : CORES_HALF;
 	if (result == 0)

@@ -24,6 +24,7 @@ enum input {
 	INPUT_CORES,    /* what several cores give together */
 	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
 	INPUT_RECIPE,   /* prep of samples stored or delivered otherwise */
+	INPUT_COLLATE,  /* of workers where the run had none: only longer than it was */
 	INPUTS
 };
 
@@ -51,6 +52,7 @@ struct inputs {
 	bool in_turn;
 	double handover_s; /* of a batch to the training thread, which does it */
 	double latencies;  /* that are emulated, of a sample */
+	double collate_s;  /* of a sample, by the training process; 0: workers did it */
 	double made_s; /* what a sample took in cached windows, beside all else that ran
 			* there, where it is not known what it takes alone; else NAN */
 
@@ -72,6 +74,13 @@ struct inputs {
 /* -ENODATA (err: which measurement is missing) or -ENOMEM. */
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
 void inputs_free(struct inputs *inputs);
+
+/* True where nothing came from storage: no file was read, or its pages were in memory. */
+bool inputs_from_memory(const struct profile *profile);
+
+/* The windows that show prep from memory beside the step: real ones where nothing came
+ * from storage, and batches can't be given again for cached ones. */
+enum trace_kind inputs_staged(const struct profile *profile);
 
 /* What prep of a sample waits besides its work. */
 void inputs_set_wait(struct inputs *inputs, double wait_s);

@@ -47,6 +47,18 @@ static struct sum inputs_synthetic(const struct profile *profile)
 	return sum.samples > 0 ? sum : inputs_synthetic_of(profile, true);
 }
 
+bool inputs_from_memory(const struct profile *profile)
+{
+	return profile->split.id == SPLIT_MEMORY || profile->split.id == SPLIT_STORAGE;
+}
+
+enum trace_kind inputs_staged(const struct profile *profile)
+{
+	bool none = isnan(profile->rates[TRACE_CACHED].value);
+
+	return none && inputs_from_memory(profile) ? TRACE_REAL : TRACE_CACHED;
+}
+
 /* By as many workers as the run has. */
 static bool inputs_is_prep(const struct profile *profile,
 			   const struct profile_window *window, enum trace_kind kind)
@@ -151,7 +163,7 @@ int inputs_find_compute(const struct profile *profile, struct inputs *inputs,
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
 	inputs->slowed_s = inputs->slowed_real_s = NAN;
 	if (inputs->copy_s < COPIED * inputs->compute_s) {
-		inputs->slowed_s = inputs_slowed(profile, TRACE_CACHED);
+		inputs->slowed_s = inputs_slowed(profile, inputs_staged(profile));
 		inputs->slowed_real_s = inputs_slowed(profile, TRACE_REAL);
 	}
 	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates[TRACE_SYNTHETIC]);
@@ -235,7 +247,8 @@ static double inputs_delay(const struct profile *profile, bool in_turn)
 int inputs_find_prep(const struct profile *profile, struct inputs *inputs,
 		     struct error *err)
 {
-	const struct sum cached = prep_cpu(profile, TRACE_CACHED);
+	const enum trace_kind staged = inputs_staged(profile);
+	const struct sum cached = prep_cpu(profile, staged);
 	const struct sum all_alone = prep_cpu(profile, TRACE_PREP);
 	const struct sum alone = cached.windows < ENOUGH ? all_alone : (struct sum){0};
 	double windows = cached.windows + alone.windows, spread, busy;
@@ -244,9 +257,9 @@ int inputs_find_prep(const struct profile *profile, struct inputs *inputs,
 	if (windows == 0)
 		return too_short(profile, "preparation", err);
 	/* So many run at once in cached windows, and slow each other as P(k) says. */
-	busy = cached.wall_s > 0 ? profile->rates[TRACE_CACHED].value * cached.wall_s /
-					   cached.samples
-				 : (double)profile->workers;
+	busy = cached.wall_s > 0
+		       ? profile->rates[staged].value * cached.wall_s / cached.samples
+		       : (double)profile->workers;
 	at_once = (unsigned)fmax(1, fmin(round(busy), (double)profile->cores));
 	inputs->prep_s =
 		(cached.cpu_s * cores_speed(&inputs->cores, at_once) +

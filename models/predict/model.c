@@ -59,6 +59,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 			sim_setup_hand_over(
 				&setup, model->inputs.handover_s * setup.load.batch /
 						(double)model->profile->batch);
+		sim_setup_hand_over(&setup, sim_setup_collate(model, change, aspect) *
+						    setup.load.batch);
 	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
@@ -157,7 +159,8 @@ static void model_judge(struct model *model)
 
 	self->real_error = model_off(self->real.value, real);
 	self->cached_error =
-		model_off(self->cached.value, model->profile->rates[TRACE_CACHED]);
+		model_off(self->cached.value,
+			  model->profile->rates[inputs_staged(model->profile)]);
 	if (fabs(self->real_error) <= model_allowed(real))
 		return;
 	snprintf(model->why, sizeof(model->why),
@@ -296,7 +299,7 @@ static int model_check(const struct profile *profile, struct error *err)
 				 "no predictions: dsa has no model of this program's "
 				 "loader");
 	if (profile_word_known(&profile->split) &&
-	    isnan(profile->rates[TRACE_CACHED].value))
+	    isnan(profile->rates[inputs_staged(profile)].value))
 		return error_set(
 			err, ENODATA,
 			"no predictions: how fast batches are prepared from "

@@ -85,6 +85,17 @@ static int check_loader(const struct model *model, const struct profile_change *
 	return 0;
 }
 
+static const char files_in_memory[] =
+	"the run had all its files in memory: what they take from storage, it has not "
+	"seen";
+
+/* True where the change is of storage, or of what is kept in front of it. */
+static bool predict_asks_storage(const struct profile_change *change)
+{
+	return profile_change_has_bucket(change) || !isnan(change->cache_share) ||
+	       !isnan(change->storage_bandwidth) || !isnan(change->storage_latency_s);
+}
+
 /* What the run saw of its storage, and what the change wants of it. */
 static int check_known_storage(const struct model *model,
 			       const struct profile_change *change, struct error *err)
@@ -95,6 +106,12 @@ static int check_known_storage(const struct model *model,
 		      (change->storage_latency_s == 0 &&
 		       model->profile->storage_latency_s > 0);
 
+	if (inputs_from_memory(model->profile) && predict_asks_storage(change))
+		return error_set(err, ENODATA, "%s",
+				 model->profile->split.id == SPLIT_MEMORY
+					 ? "no file is read for the program's batches: "
+					   "storage and caches change nothing"
+					 : files_in_memory);
 	if (profile_change_has_bucket(change))
 		return 0;
 	if (lifted && !inputs->storage.native)
@@ -103,9 +120,7 @@ static int check_known_storage(const struct model *model,
 				 "without, is not known");
 	if (inputs->in_turn && inputs->storage.native &&
 	    !(inputs->storage.latency_s > 0) && change->cache_share < inputs->share)
-		return error_set(err, ENODATA,
-				 "the run had all its files in memory: what they take "
-				 "from storage, it has not seen");
+		return error_set(err, ENODATA, "%s", files_in_memory);
 	if (change->fetch_depth > 0 && inputs->storage.native &&
 	    isnan(storage_rate(&inputs->storage, change->fetch_depth, INFINITY, 0)))
 		return error_set(err, ENODATA,
@@ -278,6 +293,9 @@ static int limit_of(const struct model *model, const struct profile_change *chan
 	if (limit != STAGE_PREP || change->block_fetch > 0)
 		return limit; /* of blocks one thread prepares, whatever the cores */
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
+	if (setup.load.makers == MAKERS_TRAINER &&
+	    setup.load.jobs <= sim_setup_cores(model, change))
+		return limit; /* a thread of each job does all of it */
 	rates_of(&setup.load, &rates);
 	return rates.cores <= FULL * rates.prep ? LIMITED_BY_CORES : STAGE_PREP;
 }

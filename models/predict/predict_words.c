@@ -118,15 +118,19 @@ static const char *predict_disk_words(const struct model *model,
 		       : NULL;
 }
 
+#define NOT_HANDED_OVER                                                                \
+	"what it takes to hand batches over from another process was not measured"
+
 /* The training process made its batches itself, and had none handed over. */
 static const char *predict_handover_words(const struct model *model,
 					  const struct profile_change *change)
 {
-	return model->inputs.in_turn && model->profile->workers == 0 &&
-			       change->workers > 0
-		       ? "what it takes to hand batches over from another process was "
-			 "not measured"
-		       : NULL;
+	if (!model->inputs.in_turn || model->profile->workers > 0 ||
+	    change->workers == 0)
+		return NULL;
+	return model->inputs.collate_s > 0 ? NOT_HANDED_OVER
+		       ": from nothing at all to ten times what collating took"
+					   : NOT_HANDED_OVER;
 }
 
 /* What libdsa's loader does otherwise. */

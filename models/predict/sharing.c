@@ -184,7 +184,7 @@ static void sharing_write_assumed(FILE *to, const struct profile *profile,
 	fputs("an accelerator and a loader for each job", to);
 	if (load->throttled)
 		fputs(", each with the emulated storage to itself", to);
-	else if (!profile->storage_is_memory)
+	else if (!profile->storage_is_memory && !inputs_from_memory(profile))
 		fputs(", one storage for all", to);
 	if (page)
 		fputs("; they read in one order, and what one reads the kernel's cache "

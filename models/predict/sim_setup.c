@@ -126,6 +126,16 @@ static double sim_setup_libdsa(const struct model *model)
 	       cores_speed(&inputs->cores, inputs->cores.have) / inputs->prep_s;
 }
 
+double sim_setup_collate(const struct model *model, const struct profile_change *change,
+			 const struct aspect *aspect)
+{
+	double longer = factor_of(model, aspect, INPUT_COLLATE) - 1;
+
+	if (change->libdsa || profile_change_workers(model->profile, change) == 0)
+		return 0;
+	return fmax(0, longer) * model->inputs.collate_s;
+}
+
 static void set_prep(const struct model *model, const struct profile_change *change,
 		     const struct aspect *aspect, struct simulation_load *load)
 {
@@ -141,6 +151,8 @@ static void set_prep(const struct model *model, const struct profile_change *cha
 		model->inputs.prep_scale * factor_of(model, aspect, INPUT_PREP);
 	load->wait_scale =
 		model->inputs.wait_scale * factor_of(model, aspect, INPUT_PREP);
+	load->prep_scale *=
+		1 + sim_setup_collate(model, change, aspect) / model->inputs.prep_s;
 }
 
 /* Of what was emulated, and is to be, the later word; none lets the storage itself. */

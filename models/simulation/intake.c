@@ -106,7 +106,7 @@ int intake_init_beside(struct intake *intake, const struct intake *first,
 
 	if (result < 0)
 		return result;
-	if (intake->policy == CACHE_PAGE) {
+	if (intake->policy == CACHE_PAGE && first->load->share < 1) {
 		intake->cache = first->cache;
 		intake->borrowed = true;
 		return 0;

@@ -52,7 +52,9 @@ void intake_fini(struct intake *intake);
 
 /*
  * The same for a further job beside that of `first`, which outlives it: the kernel's
- * cache is one for both, and they read in one order; else both are its own.
+ * cache is one for both, and they read in one order; else both are its own. Where that
+ * holds all samples the order is no matter: in one order jobs whose reads take no time
+ * would take equally long for each batch, and for ever meet on the cores.
  */
 int intake_init_beside(struct intake *intake, const struct intake *first,
 		       uint64_t samples, uint32_t job);

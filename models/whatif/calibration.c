@@ -31,7 +31,8 @@ static bool has_value(const struct profile_verification *verification)
 {
 	return verification->predicted.value > 0 && verification->measured.value > 0 &&
 	       isfinite(verification->predicted.value) &&
-	       isfinite(verification->measured.value);
+	       isfinite(verification->measured.value) &&
+	       !profile_rate_is_vague(verification->measured);
 }
 
 /* ---- errors ---- */

@@ -44,8 +44,12 @@ static int verify_fill(struct profile_verification *made,
 	made->predicted = facts->predicted;
 	made->drift = facts->drift;
 	made->measured = facts->per_s;
-	made->error = made->predicted.value / facts->per_s.value - 1;
-	made->covered = is_covered(&made->predicted, facts->per_s.value);
+	made->error = NAN;
+	made->covered = -1;
+	if (!profile_rate_is_vague(facts->per_s)) {
+		made->error = made->predicted.value / facts->per_s.value - 1;
+		made->covered = is_covered(&made->predicted, facts->per_s.value);
+	}
 	made->hit_ratio = facts->hit_ratio;
 	made->hit_ratio_predicted = prediction->hit_ratio;
 	if (profile_change_copy(&made->change, &prediction->change) < 0 ||

@@ -32,8 +32,8 @@ struct verify_facts {
 };
 
 /*
- * Appends to profile.verifications, the predicted rate beside the measured one; where it is
- * unknown, error and coverage are. 0 or -ENOMEM.
+ * Appends to profile.verifications, the predicted rate beside the measured one; where one
+ * of them is unknown or vague, error and coverage are unknown. 0 or -ENOMEM.
  */
 int verify_note(struct profile *profile, const struct profile_prediction *prediction,
 		const struct verify_facts *facts, struct error *err);

@@ -221,6 +221,15 @@ static int add_row(struct compare_rows *rows, const struct compare_row *row,
 	return 0;
 }
 
+/* True where the data set was not counted, but estimated by what was read of it. */
+static bool compare_rows_estimated(const struct compare *compare,
+				   const struct field *field)
+{
+	return strcmp(field->path, "dataset.bytes") == 0 &&
+	       (differences_is_estimated(compare->a) ||
+		differences_is_estimated(compare->b));
+}
+
 static int add_field(struct compare_rows *rows, const struct compare *compare,
 		     const struct chosen *of, const struct field *field)
 {
@@ -235,7 +244,8 @@ static int add_field(struct compare_rows *rows, const struct compare *compare,
 	name_of(&row, of->name != NULL ? of->name
 		      : dot == NULL    ? field->path
 				       : dot + 1);
-	return add_row(rows, &row, of->measured);
+	return add_row(rows, &row,
+		       of->measured || compare_rows_estimated(compare, field));
 }
 
 static int add_chosen(struct compare_rows *rows, const struct compare *compare,

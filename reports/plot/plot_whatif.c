@@ -298,6 +298,8 @@ int plot_verifications(const struct profile *profile, struct plot *plot)
 		struct plot_series *series = one->covered == 0 ? missed : held;
 		size_t before = series->count;
 
+		if (profile_rate_is_vague(one->measured))
+			continue;
 		if (plot_point(series, one->measured.value, rate->value, rate->low,
 			       rate->high) < 0)
 			return -ENOMEM;

@@ -387,6 +387,17 @@ static void other_data_is_told_by_the_size_of_its_samples(void **state)
 	    "the data in more/ is other data than that in shards/");
 }
 
+/* Another loader's samples are taken to be as large as those that were read. */
+static void an_estimated_size_is_no_cause(void **state)
+{
+	(void)state;
+	base.loader_kind.id = now.loader_kind.id = LOADER_TORCH;
+	now.dataset_bytes += now.dataset_bytes / 5;
+	are(0, NULL);
+	now.dataset_bytes *= 2;
+	ARE("mean size of a sample grew from 131 KB to 315 KB");
+}
+
 static void counts_of_other_samples_are_no_cause(void **state)
 {
 	(void)state;
@@ -397,6 +408,25 @@ static void counts_of_other_samples_are_no_cause(void **state)
 	are(0, NULL);
 	now.counted.reads = 32000; /* no other seed makes that */
 	ARE("mean read fell from 128 KiB to 4 KiB in shards/: 32 times as many reads");
+}
+
+/* Where nothing better explains it. */
+static void other_programs_explain(void **state)
+{
+	(void)state;
+	base.busy.others_cpu_share = .01;
+	now.busy.others_cpu_share = .05;
+	slow(0, 0, .5);
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "nothing that was counted explains it"));
+	now.busy.others_cpu_share = .9;
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], ": CPU time of other programs grew from "
+					       "1% to 90%"));
+	now.cores = 1;
+	base.cores = 2;
+	causes_find(&base, &now, &causes);
+	assert_null(strstr(causes.text[0], "other programs"));
 }
 
 static void jobs_beside_explain(void **state)
@@ -509,7 +539,9 @@ int main(void)
 		TEST(settings_come_before_what_came_of_them),
 		TEST(what_is_within_the_interval_of_both_is_not_told),
 		TEST(other_data_is_told_by_the_size_of_its_samples),
+		TEST(an_estimated_size_is_no_cause),
 		TEST(counts_of_other_samples_are_no_cause),
+		TEST(other_programs_explain),
 		TEST(jobs_beside_explain),
 		TEST(a_rate_alone_is_explained_by_anything),
 		TEST(long_names_are_cut_between_characters),

@@ -273,6 +273,71 @@ static void predicts_workers_where_the_trainer_made_its_batches(void **state)
 	profile_free(&profile);
 }
 
+static void add_part(struct profile *profile, const char *name, double mean_s)
+{
+	struct profile_part *part = profile_add_part(profile);
+
+	assert_non_null(part);
+	assert_int_equal(profile_text(&part->name, "%s", name), 0);
+	part->mean_s = mean_s;
+}
+
+/* Workers collate into memory that they share: it takes longer, and the trainer, too. */
+static void bounds_what_the_first_workers_hand_over(void **state)
+{
+	struct torch_run run = sleeper;
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	run.workers = 0;
+	make_profile(&profile, &run);
+	add_part(&profile, "__getitem__", .0019);
+	add_part(&profile, "collate", .0001);
+	change.workers = 1;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->per_s.value / 100 - 1) < .01);
+	assert_true(fabs(prediction->per_s.low / (1 / (11 * MS)) - 1) < .03);
+	assert_true(fabs(prediction->per_s.high / 100 - 1) < .03);
+	assert_true(prediction->speedup.low / prediction->speedup.value < .95);
+	change.workers = 8;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->per_s.low / (1 / (1. / RATE + 1 * MS)) - 1) < .03);
+	assert_true(fabs(prediction->per_s.high / RATE - 1) < .03);
+	assert_non_null(strstr(prediction->why, "ten times"));
+	profile.parts[1].mean_s = 1e-6;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(prediction->per_s.low / RATE > .97);
+	profile_free(&profile);
+}
+
+/* One thread does all: more cores than one are no use to it, and one is no limit. */
+static void cores_do_not_limit_a_trainer_that_makes_its_batches(void **state)
+{
+	const struct torch_run run = {.cpu_s = 5 * MS, .latency_s = .01 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	for (change.cores = 1; change.cores <= 2; change.cores++) {
+		prediction = known_run_predict(&profile, &change);
+		assert_true(fabs(prediction->speedup.value - 1) < .01);
+		assert_int_equal(prediction->limit.id, STAGE_PREP);
+	}
+	change.cores = 1;
+	change.workers = 2;
+	assert_int_equal(known_run_predict(&profile, &change)->limit.id,
+			 LIMITED_BY_CORES);
+	change.workers = 0;
+	change.jobs = 2;
+	assert_int_equal(known_run_predict(&profile, &change)->limit.id,
+			 LIMITED_BY_CORES);
+	profile_free(&profile);
+}
+
 /* By what workers took in cached windows, and cores that are all the same. */
 static void predicts_without_windows_of_prep_alone(void **state)
 {
@@ -372,15 +437,6 @@ static void a_cache_is_the_kernels(void **state)
 	expect(&run, &change, 2 / (2 * MS + (1 - .213) * 18 * MS));
 }
 
-static void add_part(struct profile *profile, const char *name, double mean_s)
-{
-	struct profile_part *part = profile_add_part(profile);
-
-	assert_non_null(part);
-	assert_int_equal(profile_text(&part->name, "%s", name), 0);
-	part->mean_s = mean_s;
-}
-
 /* Whether it works or sleeps; what is handed over is no work of the workers. */
 static void predicts_prep_without_a_part_of_it(void **state)
 {
@@ -441,6 +497,96 @@ static void a_run_from_memory_knows_no_storage(void **state)
 	change.workers = 3;
 	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
 		    .02);
+	profile_free(&profile);
+}
+
+/* Jobs that read from memory do not wait for each other's reads, whatever their order. */
+static void jobs_that_read_from_memory_have_no_fetch_stall(void **state)
+{
+	const struct torch_run run = {
+		.workers = 1, .cpu_s = 5 * MS, .sleep_s = 5 * MS, .handover_s = 5 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.draws[0] = (struct profile_draw){100000, 0, 8 * MS};
+	*profile_add_draw(&profile) = (struct profile_draw){100000, 0, 12 * MS};
+	change.jobs = 3;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->stalls[STAGE_FETCH].value) < .005);
+	profile_free(&profile);
+}
+
+/* Tensors in memory: no file is read, whatever storage is emulated. */
+static void predicts_a_run_that_reads_no_file(void **state)
+{
+	const struct torch_run run = {
+		.workers = 2, .cpu_s = .05 * MS, .sleep_s = 9.95 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.split.id = SPLIT_MEMORY;
+	profile.dataset_bytes = 0;
+	profile.cache_emulated = true;
+	profile.hit_ratio = INTERVAL_UNKNOWN;
+	profile.storage_latency_s = 8 * MS;
+	profile.draws[0] = (struct profile_draw){0, 0, 9 * MS};
+	*profile_add_draw(&profile) = (struct profile_draw){0, 0, 11 * MS};
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 200 - 1) <
+		    .02);
+	change.workers = 3;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
+		    .02);
+	change = PROFILE_NO_CHANGE;
+	change.jobs = 2;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->per_s.value / 400 - 1) < .01);
+	assert_null(strstr(prediction->why, "kernel's cache"));
+	change = PROFILE_NO_CHANGE;
+	change.storage_bandwidth = 1e6;
+	refuse(&profile, &change, "no file is read");
+	change = PROFILE_NO_CHANGE;
+	change.cache_share = 1;
+	refuse(&profile, &change, "no file is read");
+	profile_free(&profile);
+}
+
+/* Of a mapped file, whose pages are in memory: real windows show what prep takes. */
+static void predicts_a_run_whose_mapped_files_are_in_memory(void **state)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = .05 * MS,
+				      .sleep_s = 9.95 * MS,
+				      .unmeasured = true};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.split.id = SPLIT_STORAGE;
+	profile.dataset_bytes = 0;
+	profile.hit_ratio = profile.rates[TRACE_CACHED] = INTERVAL_UNKNOWN;
+	profile.draw_count = 0;
+	for (size_t i = 0; i < profile.window_count; i++)
+		if (profile.windows[i].kind.id == TRACE_CACHED)
+			profile.windows[i].kind.id = TRACE_REAL;
+	change.workers = 1;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 100 - 1) <
+		    .02);
+	change.workers = 3;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
+		    .02);
+	change.workers = 0;
+	change.jobs = 2;
+	assert_null(strstr(known_run_predict(&profile, &change)->why, "storage"));
+	change = PROFILE_NO_CHANGE;
+	change.storage_latency_s = 1 * MS;
+	refuse(&profile, &change, "all its files in memory");
 	profile_free(&profile);
 }
 
@@ -528,6 +674,8 @@ int main(void)
 		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
 		cmocka_unit_test(the_hand_over_is_work),
 		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
+		cmocka_unit_test(bounds_what_the_first_workers_hand_over),
+		cmocka_unit_test(cores_do_not_limit_a_trainer_that_makes_its_batches),
 		cmocka_unit_test(predicts_without_windows_of_prep_alone),
 		cmocka_unit_test(workers_that_wait_for_a_core_do_not_sleep),
 		cmocka_unit_test(
@@ -539,6 +687,9 @@ int main(void)
 		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),
 		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
 		cmocka_unit_test(a_run_from_memory_knows_no_storage),
+		cmocka_unit_test(jobs_that_read_from_memory_have_no_fetch_stall),
+		cmocka_unit_test(predicts_a_run_that_reads_no_file),
+		cmocka_unit_test(predicts_a_run_whose_mapped_files_are_in_memory),
 	};
 
 	return cmocka_run_group_tests_name("model_turns", tests, NULL, NULL);

@@ -62,6 +62,8 @@ static void nothing_to_score_is_unknown(void **state)
 	score = score_of(&profile);
 	assert_int_equal(score.count, 0);
 	assert_true(isnan(score.bias) && isnan(score.covered));
+	add(&profile, 200, 100, 60); /* too roughly measured */
+	assert_int_equal(score_of(&profile).count, 0);
 	profile_free(&profile);
 }
 

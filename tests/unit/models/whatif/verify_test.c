@@ -93,6 +93,29 @@ static void bounds_cover_without_an_error(void **state)
 	assert_int_equal(last()->covered, 1);
 }
 
+/* Two windows of a busy machine: 69 samples/s, from none to 363. */
+static void what_may_be_anything_judges_no_prediction(void **state)
+{
+	struct verify_facts facts = {.predicted = prediction.per_s,
+				     .drift = 1,
+				     .hit_ratio = NAN,
+				     .when = "",
+				     .why = ""};
+
+	(void)state;
+	facts.per_s = (struct interval){69, 0, 363};
+	assert_int_equal(verify_note(&profile, &prediction, &facts, &err), 0);
+	assert_true(isnan(last()->error));
+	assert_int_equal(last()->covered, -1);
+	facts.per_s = (struct interval){69, 35, 103};
+	assert_int_equal(verify_note(&profile, &prediction, &facts, &err), 0);
+	assert_true(fabs(last()->error - (110. / 69 - 1)) < 1e-12);
+	assert_int_equal(last()->covered, 0);
+	facts.per_s = (struct interval){100, NAN, NAN};
+	assert_int_equal(verify_note(&profile, &prediction, &facts, &err), 0);
+	assert_int_equal(last()->covered, 1);
+}
+
 /* Half as fast a machine halves what is predicted, and is no error of the model. */
 static void predictions_follow_the_unchanged_run(void **state)
 {
@@ -179,6 +202,8 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(bounds_cover_without_an_error, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			what_may_be_anything_judges_no_prediction, setup, teardown),
 		cmocka_unit_test_setup_teardown(predictions_follow_the_unchanged_run,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(without_a_prediction_nothing_is_made_up,

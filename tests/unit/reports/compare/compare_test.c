@@ -158,6 +158,23 @@ static void counts_are_told_a_sample(void **state)
 	json_decref(root);
 }
 
+/* Of another loader's data set only what was read is known. */
+static void a_size_that_is_estimated_has_no_interval(void **state)
+{
+	json_t *root;
+
+	(void)state;
+	a.dataset_bytes = 1000;
+	b.dataset_bytes = 1100;
+	root = told();
+	assert_string_equal(said(root, "dataset.bytes"), "differs");
+	json_decref(root);
+	b.loader_kind.id = LOADER_TORCH;
+	root = told();
+	assert_string_equal(said(root, "dataset.bytes"), "no interval");
+	json_decref(root);
+}
+
 static void facts_that_one_side_has_are_told(void **state)
 {
 	json_t *root;
@@ -238,6 +255,7 @@ int main(void)
 		TEST(a_cache_s_share_is_told_only_where_it_is_known),
 		TEST(a_difference_is_clear_where_intervals_are_apart),
 		TEST(counts_are_told_a_sample),
+		TEST(a_size_that_is_estimated_has_no_interval),
 		TEST(facts_that_one_side_has_are_told),
 		TEST(an_unknown_form_is_refused),
 		TEST(every_form_takes_any_result),

@@ -35,13 +35,13 @@ static void other_schemas_are_refused_by_name(void **state)
 	(void)state;
 	refuses("{\"schema\": \"dsa.baseline/2\"}", EPROTO,
 		"has schema \"dsa.baseline/2\", this dsa reads \"dsa.baseline/1\"; "
-		"write a new one with dsa gate --update");
+		"write a new one, under another name, with dsa gate --update");
 	refuses("{\"schema\": \"dsa.result/1\"}", EPROTO,
 		"has schema \"dsa.result/1\", this dsa reads \"dsa.baseline/1\"; "
-		"write a new one with dsa gate --update");
+		"write a new one, under another name, with dsa gate --update");
 	refuses("{\"schema\": \"a\\nb\\u001b[31m\"}", EPROTO,
 		"has schema \"a\\nb\\x1b[31m\", this dsa reads \"dsa.baseline/1\"; "
-		"write a new one with dsa gate --update");
+		"write a new one, under another name, with dsa gate --update");
 	refuses("{}", EBADMSG, "has no \"schema\": it is not a baseline of dsa");
 	refuses("[]", EBADMSG, "has no \"schema\": it is not a baseline of dsa");
 }

@@ -239,6 +239,19 @@ static void the_diagonal_is_where_predictions_are_right(void **state)
 	plot_free(&plot);
 }
 
+static void what_was_measured_too_roughly_is_no_point(void **state)
+{
+	struct interval *measured = &kept.verifications[0].measured, was = *measured;
+	struct plot plot = {0};
+
+	(void)state;
+	measured->low = 0;
+	assert_int_equal(plot_verifications(&kept, &plot), 0);
+	assert_int_equal(plot.series[0].count + plot.series[1].count, 4);
+	*measured = was;
+	plot_free(&plot);
+}
+
 static const struct plot_series *series_of(const struct plot *plot, const char *name)
 {
 	for (size_t i = 0; i < plot->count; i++)
@@ -476,6 +489,7 @@ int main(void)
 		cmocka_unit_test(gains_stand_in_their_order),
 		cmocka_unit_test(the_largest_gains_are_shown),
 		cmocka_unit_test(the_diagonal_is_where_predictions_are_right),
+		cmocka_unit_test(what_was_measured_too_roughly_is_no_point),
 		cmocka_unit_test(curves_run_through_the_run_itself),
 		cmocka_unit_test(a_cache_of_unknown_size_has_no_place_on_the_curve),
 		cmocka_unit_test(curves_have_few_points),
