@@ -250,6 +250,7 @@ void dsa_hook_epoch(uint64_t ns)
 	if (atomic_fetch_add(&hook.trace->epoch_starts, 1) == 0)
 		atomic_store(&hook.page->epoch_first_ns, ns);
 	atomic_fetch_add(&hook.trace->epoch_start_ns, ns);
+	driver_skip_epoch(&hook.driver, ns);
 }
 
 int dsa_hook_left(void)
