@@ -112,6 +112,7 @@ class Hook:
         self.off = False
         self.inside = False  # of the driver's own request
         self.backwards = 0
+        self.trains_in = None  # the thread of the last one
         self.asked_ns = None  # a batch, before there is a driver,
         self.waited_ns = 0  # and for a backward so far
         self.observes = None  # what dsa wants, once that was looked at
@@ -336,7 +337,8 @@ class Hook:
             f"torch {self.torch.__version__}".encode(),
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
-            no_list, not self.by_backward)
+            no_list, not self.by_backward,
+            apart=self.by_backward and self.trains_in != threading.get_ident())
 
     # -- its steps --
 
@@ -622,6 +624,7 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         hook.backwards += 1
+        hook.trains_in = threading.get_ident()
         return plain(*args, **kwargs)
 
     torch.autograd.backward = backward

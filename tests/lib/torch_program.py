@@ -614,6 +614,23 @@ def guard_loaders(make_hook):
     hook.loading = types.SimpleNamespace()
     iter(loader_of([1]))
     assert len(told) == 1, told
+    guard_thread(make_hook(torch, library, None))
+
+
+def guard_thread(hook):
+    """Which thread trains, and that it is not the one that asks."""
+    from dsa_hook import patch_backward
+    stream = types.SimpleNamespace(most=1, whole=False)
+    it = types.SimpleNamespace(_dsa_loads=([1], 1, True), _num_workers=0, _sampler_iter=stream,
+                               _dataset_kind=0, _index_sampler=[])
+    patch_backward(hook)
+    hook.by_backward = True
+    thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
+    thread.start()
+    thread.join()
+    assert hook.about(it).apart == 1
+    torch.ones(1, requires_grad=True).sum().backward()
+    assert hook.about(it).apart == 0
 
 
 def guard_pinned(pool):
