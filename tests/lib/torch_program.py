@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 
 import torch
 
@@ -615,6 +616,32 @@ def guard_loaders(make_hook):
     iter(loader_of([1]))
     assert len(told) == 1, told
     guard_thread(make_hook(torch, library, None))
+    guard_singles(make_hook(torch, library, None), told)
+
+
+def guard_singles(hook, told):
+    """A program that begins the loader anew for each batch is told so; not one that also loops,
+    or what yields these is watched."""
+    import dsa_library
+    from dsa_hook import SINGLES, guarded
+    loaders = Length(), Length()
+    del told[:]
+    it = types.SimpleNamespace(_dsa_loader=weakref.ref(loaders[0]), _dsa_steps=0)
+    hook.backwards, dsa_library.watching = SINGLES, True
+    for _ in range(2 * SINGLES):
+        guarded(hook, hook.count_single, it)
+    hook.backwards, dsa_library.watching = 0, None
+    assert not hook.off
+    for number in range(2 * SINGLES + 1):
+        for loader in loaders:
+            it = types.SimpleNamespace(_dsa_loader=weakref.ref(loader), _dsa_steps=0)
+            guarded(hook, hook.count_single, it)
+            it._dsa_steps = 1
+            if number == SINGLES - 1:
+                guarded(hook, hook.count_single, it)
+        hook.backwards += 1
+        assert hook.off == (number == 2 * SINGLES), number
+    assert len(told) == 1 and b"next(iter(loader))" in told[0] and len(told[0]) < 160, told
 
 
 def guard_thread(hook):
