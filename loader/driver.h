@@ -138,7 +138,9 @@ struct driver {
 	uint64_t epoch;              /* of the batch asked for last, */
 	bool edge;                   /* which is the first of it */
 	uint32_t round;              /* steps; at least 1 */
-	uint64_t left_ns; /* its last loader was asked; 0: a request came since */
+	/* Its last loader was asked, or a step was left out: outside since then, without what
+	 * an epoch's start took; 0: a request came since. */
+	uint64_t left_ns;
 
 	/* The step that is under way, and how steps go into records. */
 	bool stepping;
@@ -180,9 +182,13 @@ void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 
 /*
  * What happened since the batch was delivered, or what the program is about to do, is no
- * step of the loop: the step under way goes into no window.
+ * step of the loop: the step under way goes into no window, nor does what comes before the
+ * next request.
  */
 void driver_skip_step(struct driver *driver, uint64_t now);
+
+/* So much of that was an epoch's start, which is told by itself. */
+void driver_skip_epoch(struct driver *driver, uint64_t ns);
 
 /*
  * The program left what the loader was doing and began anew, so that the loader does what

@@ -238,7 +238,7 @@ def check_untrained(scratch):
                f"{part}: why there is no result", done.stdout, done.stderr)
     done = dsa_run(scratch, "out-observed", "--observe", "infers", "data")
     result = result_of(scratch, "out-observed")
-    tap.ok("no backward() followed a batch: this is inference" in done.stdout and
+    tap.ok("no backward() of torch followed a batch: inference, evaluation" in done.stdout and
            result["loader"].get("untrained") is True and
            result["processes"][0]["samples"] == FILES - BATCH,
            "infers: observed, and told", done.stdout, done.stderr, result["processes"][0])

@@ -6,6 +6,7 @@ arithmetic. Speaks TAP. SLEEPS most of the time.
     SOAK=1 tests/watch.t        all of them
 """
 import collections
+import dataclasses
 import concurrent.futures
 import json
 import os
@@ -117,13 +118,20 @@ class Odd:
     shape = property(lambda _: 1 // 0)
 
 
+@dataclasses.dataclass
+class Fields:
+    name: str
+    image: object
+
+
 def check_samples():
     numpy = sys.modules["numpy"]
     Pair = collections.namedtuple("Pair", "x y")
     cases = [(numpy.zeros((5, 2)), 5), ((numpy.zeros((6, 2)), numpy.zeros(6)), 6),
              ({"a": "x", "b": [numpy.zeros(7)]}, 7), (Pair(numpy.zeros(8), 1), 8),
              ((["a", "b", "c"], [0, 1, 2]), 3), (["a", "b"], 2), ("text", 1), (None, 1),
-             (numpy.float32(1), 1), ([], 1), (Odd(), 1),
+             (numpy.float32(1), 1), ([], 1), (Odd(), 1), (Fields("a", numpy.zeros(9)), 9),
+             (Fields, 1),
              (types.SimpleNamespace(shape=list), 1)]
     found = [dsa_batches.samples_in(batch) for batch, _ in cases]
     tap.ok(found == [samples for _, samples in cases], "samples of a batch", found)

@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 19
+#define TRACE_VERSION 20
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -488,6 +488,7 @@ struct trace_loader {
 	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
 	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
 	uint32_t untrained;    /* 1: no backward() followed a batch of it */
+	uint32_t apart;        /* 1: another thread asks it for batches than trains */
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can, so far. */
 	char no_list[TRACE_NO_LIST];

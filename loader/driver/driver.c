@@ -57,10 +57,11 @@ static uint64_t finish_step(struct driver *driver, uint64_t now)
 	return clock_now();
 }
 
-/* Since the window's last loader was asked there was none, or no step. */
+/* Since the window's last loader, or the last step of the loop, there was no step. */
 static void driver_return(struct driver *driver, uint64_t now)
 {
-	if (driver->left_ns != 0 && driver->window != NULL && driver->measuring)
+	if (driver->left_ns != 0 && now > driver->left_ns && driver->window != NULL &&
+	    driver->measuring)
 		driver->window->outside_ns += now - driver->left_ns;
 	driver->left_ns = 0;
 }
@@ -118,9 +119,17 @@ void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 
 void driver_skip_step(struct driver *driver, uint64_t now)
 {
-	if (driver->stepping && driver->window != NULL && driver->measuring)
+	if (driver->stepping && driver->window != NULL && driver->measuring) {
 		driver->window->outside_ns += now - driver->step.request_ns;
+		driver->left_ns = now;
+	}
 	driver->stepping = false;
+}
+
+void driver_skip_epoch(struct driver *driver, uint64_t ns)
+{
+	if (driver->left_ns != 0)
+		driver->left_ns += ns;
 }
 
 void driver_cut(struct driver *driver)

@@ -463,9 +463,15 @@ static int add_limit(const struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
-/* A step that is computed later seems shorter where batches are ready. */
-static int analyse_bound_why(const struct evidence *evidence, struct profile *profile)
+/* A step that is computed later seems shorter where batches are ready; a thread that reads
+ * ahead is blocked while the one that trains is not. */
+static int analyse_bound_why(const struct evidence *evidence, const struct trace *trace,
+			     struct profile *profile)
 {
+	if (evidence->observed && trace->loader.apart)
+		return profile_text(&profile->bound_why,
+				    "a thread of the program asks for batches ahead of "
+				    "the one that trains, and its wait was observed");
 	for (size_t i = 0; i < evidence->count; i++)
 		if (evidence->windows[i].raw->made.devices == TRACE_UNAWAITED)
 			return profile_text(
@@ -480,7 +486,7 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 {
 	if (add_figures(sessions[0], profile) < 0 ||
 	    analyse_add_windows(evidence, profile) < 0 ||
-	    analyse_bound_why(evidence, profile) < 0)
+	    analyse_bound_why(evidence, sessions[0], profile) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < count; i++)
 		profile_fill_add_requests(sessions[i], profile);

@@ -92,7 +92,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.pair = UINT32_MAX;
 	hook.step_ns = hook.batch_ns = 0;
 	hook.compares = false;
-	hook.odd = hook.alike = 0;
+	hook.odd = hook.partly_odd = hook.alike = 0;
 	hook.counted = atomic_load(&hook.page->batch_count);
 	hook.epoch = hook_last_epoch(hook.trace) + 1;
 	hook.stride = 1;
@@ -250,6 +250,7 @@ void dsa_hook_epoch(uint64_t ns)
 	if (atomic_fetch_add(&hook.trace->epoch_starts, 1) == 0)
 		atomic_store(&hook.page->epoch_first_ns, ns);
 	atomic_fetch_add(&hook.trace->epoch_start_ns, ns);
+	driver_skip_epoch(&hook.driver, ns);
 }
 
 int dsa_hook_left(void)

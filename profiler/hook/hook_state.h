@@ -23,12 +23,12 @@ struct hook {
 	uint64_t
 		counted; /* batches of the ring that are in a window's proof, or before */
 	bool no_list;    /* batches can't be given again */
-	uint32_t
-		odd; /* listed windows most of whose batches were others than when they */
-	uint32_t alike; /* were listed, and those of which most were the same */
-	uint32_t ahead; /* batches that its workers are */
-	bool compares;  /* the window's batches are those of the list */
-	bool watched;   /* it may have threads and processes of its own */
+	uint32_t odd;    /* listed windows most of whose batches, */
+	uint32_t partly_odd; /* or any, were others than when they were listed, */
+	uint32_t alike;      /* and those of which all were the same */
+	uint32_t ahead;      /* batches that its workers are */
+	bool compares;       /* the window's batches are those of the list */
+	bool watched;        /* it may have threads and processes of its own */
 	uint32_t blind; /* batches of the window for which no read was seen, but storage
 			 * waited for */
 	struct hook_seen seen; /* when the window began, */

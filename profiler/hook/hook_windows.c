@@ -11,8 +11,9 @@
 /* Samples of the data that are drawn into and out of memory, by the window's number. */
 #define SEED_STEP UINT64_C(0x9e3779b97f4a7c15)
 
-/* Windows that show that batches of a list do not come again as they were. */
-enum { ODD_ENOUGH = 2 };
+/* Windows that show that batches of a list do not come again as they were: of those most of
+ * whose batches did not, and of those some of whose did not. */
+enum { ODD_ENOUGH = 2, PARTLY_ODD_ENOUGH = 4 };
 
 /* ---- states ---- */
 
@@ -220,11 +221,14 @@ static void hook_judge_list(struct hook *hook, const struct trace_made *made)
 {
 	if (!hook->compares || made->batches == 0)
 		return;
+	if (made->other == 0)
+		hook->alike++;
+	else
+		hook->partly_odd++;
 	if (2 * made->other > made->batches)
 		hook->odd++;
-	else
-		hook->alike++;
-	if (hook->odd >= ODD_ENOUGH && hook->odd > hook->alike)
+	if (hook->partly_odd > hook->alike &&
+	    (hook->odd >= ODD_ENOUGH || hook->partly_odd >= PARTLY_ODD_ENOUGH))
 		hook_drop_list(hook);
 }
 

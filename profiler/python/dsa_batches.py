@@ -47,6 +47,8 @@ def first_length(data):
         return int(shape[0] or 0) if len(shape) > 0 else 0
     if isinstance(data, collections.abc.Mapping):
         data = data.values()
+    elif hasattr(type(data), "__dataclass_fields__"):
+        data = [getattr(data, name) for name in data.__dataclass_fields__]
     elif not isinstance(data, (list, tuple)):
         return 0
     return next(filter(None, map(first_length, itertools.islice(data, 4))), 0)

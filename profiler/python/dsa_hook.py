@@ -39,6 +39,7 @@ SOON_NS = 10**9
 MIXED = 16  # steps in a row
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
+SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
@@ -112,11 +113,13 @@ class Hook:
         self.off = False
         self.inside = False  # of the driver's own request
         self.backwards = 0
+        self.trains_in = None  # the thread of the last one
         self.asked_ns = None  # a batch, before there is a driver,
         self.waited_ns = 0  # and for a backward so far
         self.observes = None  # what dsa wants, once that was looked at
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
+        self.singles = weakref.WeakKeyDictionary()  # of each loader, before there is one
         self.mixed = False  # another loader gave a batch in the step under way,
         self.mixed_steps = 0  # and in so many before it
         self.training = None
@@ -194,6 +197,8 @@ class Hook:
             self.mixed |= self.is_read_in_turn(it)
         elif self.is_to_drive(it) and self.takes(it):
             return self.next(it)
+        else:
+            guarded(self, self.count_single, it)
         began, it._dsa_backwards = now(), self.backwards  # a thread may ask meanwhile
         it._dsa_driven = self.driven
         batch = self.plain(it)
@@ -203,6 +208,17 @@ class Hook:
         it._dsa_steps += 1
         self.most = max(self.most, it._dsa_steps)
         return batch
+
+    def count_single(self, it):
+        """No iterator drives before its second batch: of a loader that is begun anew for each
+        none ever does."""
+        loader = it._dsa_loader()
+        if loader is None or self.off or dsa_library.watching is not None:
+            return
+        count = self.singles[loader] = self.singles.get(loader, 0) + 1 if it._dsa_steps == 0 else 0
+        if count > SINGLES and self.backwards >= SINGLES:
+            raise Unmeasured("each iterator gives one batch, as in next(iter(loader)), and none "
+                             "loops: keep one, or give dsa.watch() what yields batches")
 
     def leave_rank(self):
         if not self.off and self.loading is None and leaves_rank(self.library):
@@ -336,7 +352,8 @@ class Hook:
             f"torch {self.torch.__version__}".encode(),
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
-            no_list, not self.by_backward)
+            no_list, not self.by_backward,
+            apart=self.by_backward and self.trains_in != threading.get_ident())
 
     # -- its steps --
 
@@ -622,6 +639,7 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         hook.backwards += 1
+        hook.trains_in = threading.get_ident()
         return plain(*args, **kwargs)
 
     torch.autograd.backward = backward

@@ -27,7 +27,7 @@ class About(ctypes.Structure):
                 ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
                 ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32),
                 ("no_list", ctypes.c_char_p), ("untrained", ctypes.c_uint32),
-                ("libdsa", ctypes.c_uint32)]
+                ("libdsa", ctypes.c_uint32), ("apart", ctypes.c_uint32)]
 
 
 class Recipe(ctypes.Structure):

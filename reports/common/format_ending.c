@@ -213,6 +213,8 @@ void format_which_loader(FILE *out, const struct profile *profile)
 void format_untrained(FILE *out, const struct profile *profile)
 {
 	if (profile->untrained)
-		fputs("no backward() followed a batch: this is inference or evaluation",
+		fputs("no backward() of torch followed a batch: inference, evaluation, "
+		      "or "
+		      "a training that does without it",
 		      out);
 }

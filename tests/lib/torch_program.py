@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 
 import torch
 
@@ -614,6 +615,49 @@ def guard_loaders(make_hook):
     hook.loading = types.SimpleNamespace()
     iter(loader_of([1]))
     assert len(told) == 1, told
+    guard_thread(make_hook(torch, library, None))
+    guard_singles(make_hook(torch, library, None), told)
+
+
+def guard_singles(hook, told):
+    """A program that begins the loader anew for each batch is told so; not one that also loops,
+    or what yields these is watched."""
+    import dsa_library
+    from dsa_hook import SINGLES, guarded
+    loaders = Length(), Length()
+    del told[:]
+    it = types.SimpleNamespace(_dsa_loader=weakref.ref(loaders[0]), _dsa_steps=0)
+    hook.backwards, dsa_library.watching = SINGLES, True
+    for _ in range(2 * SINGLES):
+        guarded(hook, hook.count_single, it)
+    hook.backwards, dsa_library.watching = 0, None
+    assert not hook.off
+    for number in range(2 * SINGLES + 1):
+        for loader in loaders:
+            it = types.SimpleNamespace(_dsa_loader=weakref.ref(loader), _dsa_steps=0)
+            guarded(hook, hook.count_single, it)
+            it._dsa_steps = 1
+            if number == SINGLES - 1:
+                guarded(hook, hook.count_single, it)
+        hook.backwards += 1
+        assert hook.off == (number == 2 * SINGLES), number
+    assert len(told) == 1 and b"next(iter(loader))" in told[0] and len(told[0]) < 160, told
+
+
+def guard_thread(hook):
+    """Which thread trains, and that it is not the one that asks."""
+    from dsa_hook import patch_backward
+    stream = types.SimpleNamespace(most=1, whole=False)
+    it = types.SimpleNamespace(_dsa_loads=([1], 1, True), _num_workers=0, _sampler_iter=stream,
+                               _dataset_kind=0, _index_sampler=[])
+    patch_backward(hook)
+    hook.by_backward = True
+    thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
+    thread.start()
+    thread.join()
+    assert hook.about(it).apart == 1
+    torch.ones(1, requires_grad=True).sum().backward()
+    assert hook.about(it).apart == 0
 
 
 def guard_pinned(pool):

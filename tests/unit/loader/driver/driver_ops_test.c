@@ -590,6 +590,48 @@ static void what_is_no_step_of_the_loop_is_in_no_window(void **state)
 	assert_int_equal(window->state, TRACE_DONE);
 }
 
+/* As an evaluation with another loader is. */
+static void what_comes_before_the_next_request_is_outside_too(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	uint64_t in_steps = 0;
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX;
+	while (window->steps < 2)
+		assert_true(step());
+	for (int i = 0; i < 2; i++) {
+		driver_skip_step(&made_up.driver, clock_now());
+		clock_sleep_until(clock_now() + 10000000);
+	}
+	assert_true(window->outside_ns < 10000000);
+	assert_true(step() && step());
+	assert_true(window->outside_ns >= 20000000);
+	driver_close(&made_up.driver);
+	for (uint32_t i = 0; i < window->step_records; i++)
+		in_steps += driven.trace->steps[i].end_ns -
+			    driven.trace->steps[i].request_ns;
+	assert_int_equal(in_steps + window->outside_ns,
+			 driven.trace->last_request_ns - window->begin.time_ns);
+}
+
+static void of_which_an_epochs_start_is_none(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX;
+	while (window->steps < 2)
+		assert_true(step());
+	driver_skip_step(&made_up.driver, clock_now());
+	driver_skip_epoch(&made_up.driver, 1000000000);
+	clock_sleep_until(clock_now() + 10000000);
+	assert_true(step());
+	assert_true(window->outside_ns < 10000000);
+}
+
 static void a_program_that_begins_anew_cuts_the_window(void **state)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
@@ -649,6 +691,8 @@ int main(void)
 		MADE_UP(batches_that_come_together_end_a_window_together),
 		MADE_UP(a_window_ends_with_what_the_loader_has),
 		MADE_UP(what_is_no_step_of_the_loop_is_in_no_window),
+		MADE_UP(what_comes_before_the_next_request_is_outside_too),
+		MADE_UP(of_which_an_epochs_start_is_none),
 		MADE_UP(a_program_that_begins_anew_cuts_the_window),
 		MADE_UP(an_observed_run_is_not_cut),
 		MADE_UP(one_drives_and_then_another_in_its_slot),

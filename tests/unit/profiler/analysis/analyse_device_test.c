@@ -178,6 +178,24 @@ static void what_can_not_be_waited_for_makes_an_upper_bound(void **state)
 	session_free(trace);
 }
 
+/* What another thread waits for is no wait of the training where it reads ahead. */
+static void an_observed_thread_that_asks_ahead_makes_an_upper_bound(void **state)
+{
+	struct trace *trace = run_of(1);
+	struct profile profile;
+
+	(void)state;
+	trace->loader.apart = 1;
+	analysed(trace, &profile);
+	assert_null(profile.bound_why);
+	profile_free(&profile);
+	trace->observe = 1;
+	analysed(trace, &profile);
+	assert_non_null(strstr(profile.bound_why, "ahead of the one that trains"));
+	profile_free(&profile);
+	session_free(trace);
+}
+
 static void one_that_closed_before_its_devices_is_void(void **state)
 {
 	struct trace *trace = run_of(1);
@@ -271,6 +289,8 @@ int main(void)
 			a_copied_window_proves_its_bytes_and_that_nothing_was_prepared),
 		cmocka_unit_test(a_synthetic_one_that_nothing_was_copied),
 		cmocka_unit_test(what_can_not_be_waited_for_makes_an_upper_bound),
+		cmocka_unit_test(
+			an_observed_thread_that_asks_ahead_makes_an_upper_bound),
 		cmocka_unit_test(one_that_closed_before_its_devices_is_void),
 		cmocka_unit_test(pauses_of_a_program_that_is_ahead_are_left_out),
 		cmocka_unit_test(of_a_program_that_copies_itself_all_is_compute),

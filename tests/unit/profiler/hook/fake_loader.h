@@ -39,6 +39,7 @@ static struct fake {
 	uint32_t listed, next;
 	uint64_t storage;  /* bytes of a batch that come from storage */
 	uint64_t more;     /* bytes that a batch reads beyond what it did first */
+	uint64_t more_of;  /* key of the only batch that does; 0: all do */
 	uint64_t resident; /* of the list's bytes: per mille */
 	bool others;       /* it is nobody's to know */
 	bool blind;        /* no read is seen */
@@ -96,6 +97,11 @@ void dsa_io_list_clear(void)
 	said(" clear");
 }
 
+static inline bool fake_reads_more(uint64_t key)
+{
+	return !fake.page->listing && (fake.more_of == 0 || fake.more_of == key);
+}
+
 /* A process makes a batch. */
 static inline void make(uint64_t key)
 {
@@ -109,7 +115,7 @@ static inline void make(uint64_t key)
 	batch->io_ns = 5;
 	batch->digest = key * 3;
 	batch->bytes =
-		fake.blind ? 0 : FILE_BYTES + (fake.page->listing ? 0 : fake.more);
+		fake.blind ? 0 : FILE_BYTES + (fake_reads_more(key) ? fake.more : 0);
 	batch->storage_bytes = fake.storage;
 	batch->opens = 1;
 	batch->samples = DRIVEN_BATCH;

@@ -80,6 +80,20 @@ static void lists_that_do_not_come_again_are_given_up(void **state)
 	assert_true(proven(stream, NULL));
 }
 
+/* As those of which one is not: what a program keeps of a data base leaves no window proven. */
+static void lists_of_which_a_part_does_not_come_again_are_given_up_later(void **state)
+{
+	(void)state;
+	fake.more = 1;
+	fake.more_of = LISTED;
+	for (unsigned i = 0; i < 4; i++) {
+		assert_string_equal(driven.trace->loader.no_list, "");
+		fake_train(asked(TRACE_CACHED, 0, 0));
+	}
+	assert_string_equal(driven.trace->loader.no_list,
+			    "a data set that reads other files each time");
+}
+
 /* As of a program that changed its data once. */
 static void lists_that_mostly_come_again_are_kept(void **state)
 {
@@ -444,6 +458,7 @@ int main(void)
 		TEST(three_kinds_of_two_blocks_have_one_list),
 		TEST(batches_that_do_not_come_again_are_of_the_stream),
 		TEST(lists_that_do_not_come_again_are_given_up),
+		TEST(lists_of_which_a_part_does_not_come_again_are_given_up_later),
 		TEST(lists_that_mostly_come_again_are_kept),
 		TEST(windows_are_whole_rounds),
 		TEST(a_warm_up_is_the_program_as_it_began),

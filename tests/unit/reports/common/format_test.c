@@ -390,7 +390,8 @@ static void a_loop_that_trains_nothing_is_told(void **state)
 	writes(format_untrained, &profile, "");
 	profile.untrained = true;
 	writes(format_untrained, &profile,
-	       "no backward() followed a batch: this is inference or evaluation");
+	       "no backward() of torch followed a batch: inference, evaluation, or a "
+	       "training that does without it");
 	profile_free(&profile);
 }
 
