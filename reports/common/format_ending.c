@@ -214,7 +214,6 @@ void format_untrained(FILE *out, const struct profile *profile)
 {
 	if (profile->untrained)
 		fputs("no backward() of torch followed a batch: inference, evaluation, "
-		      "or "
-		      "a training that does without it",
+		      "or a training that does without it",
 		      out);
 }
