@@ -128,6 +128,7 @@ void profile_init(struct profile *profile)
 		.loader_kind = PROFILE_NO_WORD,
 		.split = PROFILE_NO_WORD,
 		.handover_s = NAN,
+		.share_s = NAN,
 		PROFILE_DATASET(UNKNOWN_OF) PROFILE_LOADING(UNKNOWN_OF, "")
 			PROFILE_STAGES(UNKNOWN_OF, "") PROFILE_COUNTED(UNKNOWN_OF)
 				.proof_gap = NAN,

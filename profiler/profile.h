@@ -405,6 +405,8 @@ struct profile {
 	bool untrained;    /* no backward() followed a batch of the program's loader */
 	double handover_s; /* time of the training thread to take over a batch that lies
 			    * ready, which synthetic windows do not have */
+	double share_s; /* what writing a batch into memory that processes share takes,
+			 * where the program makes its batches itself */
 	struct profile_word engine, cache; /* of profile_engines, profile_caches */
 	char *engine_reason, *prep, *output;
 	char *features; /* of TFRecord's examples, picture and label; NULL: no records */

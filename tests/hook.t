@@ -336,8 +336,10 @@ def check_counts(scratch):
         tap.ok(("measuring once more" in done.stderr) == ("--epochs" not in options),
                f"{name}: what was started anew is told", done.stderr)
         if "sweep" in options:
-            tap.ok(result["verifications"][0]["measured_per_s"]["value"] > 0,
-                   f"{name}: and tried so", result["verifications"])
+            tap.ok(result["verifications"][0]["measured_per_s"]["value"] > 0 and
+                   0 < result["loader"]["share_s"] < .1,
+                   f"{name}: and tried so; what workers take to share a batch was measured",
+                   result["verifications"], result["loader"])
 
 
 def is_of_python_3_8(path):

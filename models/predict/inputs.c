@@ -13,7 +13,7 @@ enum { MOST_COUNT = 1 << 20 }; /* of workers, cores, reads, samples in a batch *
 
 #define FETCH_HALF   .15 /* of a read's CPU time: it depends on what runs beside */
 #define ASSUMED_HALF .1  /* of P(k) that was not measured */
-#define COLLATE_HALF 10. /* of what the trainer took, where workers are to */
+#define SHARE_HALF   1.  /* of what was measured while nothing else ran */
 #define ON_CPU       .5  /* of a step is CPU work: it computes there */
 
 /* Where a draw lacks its time of fetch, what the storage's law says. */
@@ -244,21 +244,6 @@ static bool inputs_counted(const struct profile *profile, bool in_turn)
 	       (inputs_sound(profile->fetch_depth) || in_turn);
 }
 
-/*
- * Workers collate into memory that they share, whose pages are new to them and then to the
- * trainer: each was seen to take up to ten times what the trainer alone does.
- */
-static void find_collate(const struct profile *profile, struct inputs *inputs)
-{
-	for (size_t i = 0; i < profile->part_count; i++)
-		if (profile->parts[i].name != NULL &&
-		    strcmp(profile->parts[i].name, "collate") == 0 &&
-		    profile->parts[i].mean_s > 0) {
-			inputs->collate_s = profile->parts[i].mean_s;
-			inputs->half[INPUT_COLLATE] = COLLATE_HALF;
-		}
-}
-
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err)
 {
 	int result = 0;
@@ -277,8 +262,10 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");
 	inputs_find_copy(profile, inputs);
-	if (inputs->in_turn && profile->workers == 0)
-		find_collate(profile, inputs);
+	if (inputs->in_turn && profile->workers == 0 && profile->share_s > 0) {
+		inputs->share_s = profile->share_s;
+		inputs->half[INPUT_SHARE] = SHARE_HALF;
+	}
 	result = cores_of(profile, &inputs->cores, err);
 	inputs->half[INPUT_CORES] = inputs->cores.assumed ? ASSUMED_HALF : CORES_HALF;
 	if (result == 0)

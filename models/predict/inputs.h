@@ -24,7 +24,7 @@ enum input {
 	INPUT_CORES,    /* what several cores give together */
 	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
 	INPUT_RECIPE,   /* prep of samples stored or delivered otherwise */
-	INPUT_COLLATE,  /* of workers where the run had none: only longer than it was */
+	INPUT_SHARE,    /* of a batch by workers, where the run had none */
 	INPUTS
 };
 
@@ -52,7 +52,8 @@ struct inputs {
 	bool in_turn;
 	double handover_s; /* of a batch to the training thread, which does it */
 	double latencies;  /* that are emulated, of a sample */
-	double collate_s;  /* of a sample, by the training process; 0: workers did it */
+	double share_s; /* of a batch, into memory that processes share, which the run did
+			 * not do; else 0 */
 	double made_s; /* what a sample took in cached windows, beside all else that ran
 			* there, where it is not known what it takes alone; else NAN */
 

@@ -128,9 +128,11 @@ static const char *predict_handover_words(const struct model *model,
 	if (!model->inputs.in_turn || model->profile->workers > 0 ||
 	    change->workers == 0)
 		return NULL;
-	return model->inputs.collate_s > 0 ? NOT_HANDED_OVER
-		       ": from nothing at all to ten times what collating took"
-					   : NOT_HANDED_OVER;
+	return model->inputs.share_s > 0
+		       ? "memory that workers share was written alone: beside them it "
+			 "may "
+			 "take twice as long, and 1 ms more for each batch"
+		       : NOT_HANDED_OVER;
 }
 
 /* What libdsa's loader does otherwise. */

@@ -14,6 +14,9 @@ enum {
 	LIBDSA_DEPTH = 16,
 };
 
+/* What passing a batch on takes a worker besides, at the most, by a queue. */
+#define PASSED_S 1e-3
+
 static double factor_of(const struct model *model, const struct aspect *aspect,
 			enum input input)
 {
@@ -126,14 +129,16 @@ static double sim_setup_libdsa(const struct model *model)
 	       cores_speed(&inputs->cores, inputs->cores.have) / inputs->prep_s;
 }
 
-double sim_setup_collate(const struct model *model, const struct profile_change *change,
-			 const struct aspect *aspect)
+double sim_setup_share(const struct model *model, const struct profile_change *change,
+		       const struct aspect *aspect, double batch)
 {
-	double longer = factor_of(model, aspect, INPUT_COLLATE) - 1;
+	double share = model->inputs.share_s * batch / (double)model->profile->batch,
+	       longer = factor_of(model, aspect, INPUT_SHARE) - 1;
 
-	if (change->libdsa || profile_change_workers(model->profile, change) == 0)
+	if (!(share > 0) || change->libdsa ||
+	    profile_change_workers(model->profile, change) == 0)
 		return 0;
-	return fmax(0, longer) * model->inputs.collate_s;
+	return fmax(0, share + longer * (share + PASSED_S));
 }
 
 static void set_prep(const struct model *model, const struct profile_change *change,
@@ -151,8 +156,8 @@ static void set_prep(const struct model *model, const struct profile_change *cha
 		model->inputs.prep_scale * factor_of(model, aspect, INPUT_PREP);
 	load->wait_scale =
 		model->inputs.wait_scale * factor_of(model, aspect, INPUT_PREP);
-	load->prep_scale *=
-		1 + sim_setup_collate(model, change, aspect) / model->inputs.prep_s;
+	load->prep_scale *= 1 + sim_setup_share(model, change, aspect, load->batch) /
+					load->batch / model->inputs.prep_s;
 }
 
 /* Of what was emulated, and is to be, the later word; none lets the storage itself. */

@@ -47,10 +47,10 @@ bool sim_setup_storage_is_bounded(const struct model *model,
 bool sim_setup_hits_are_bounded(const struct model *model,
 				const struct profile_change *change);
 
-/* Seconds that a sample takes a worker longer than it took the trainer, and the trainer to
- * take it over, if collating is off by so much. */
-double sim_setup_collate(const struct model *model, const struct profile_change *change,
-			 const struct aspect *aspect);
+/* Seconds that a batch of so many samples takes a worker longer than it took the trainer, which then takes over
+ * what may have been more than that was measured to be. */
+double sim_setup_share(const struct model *model, const struct profile_change *change,
+		       const struct aspect *aspect, double batch);
 
 /* Cores after a change. */
 unsigned sim_setup_cores(const struct model *model,

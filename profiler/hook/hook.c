@@ -253,6 +253,12 @@ void dsa_hook_epoch(uint64_t ns)
 	driver_skip_epoch(&hook.driver, ns);
 }
 
+void dsa_hook_share(uint64_t ns)
+{
+	if (hook.trace != NULL)
+		atomic_store(&hook.trace->share_ns, ns);
+}
+
 int dsa_hook_left(void)
 {
 	return hook.trace == NULL || hook.driver.detached || hook.driver.ended;

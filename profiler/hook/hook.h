@@ -137,6 +137,10 @@ HOOK_EXPORT void dsa_hook_loader(uint64_t loader);
 /* So long did it take from when the program began an epoch until its first batch came. */
 HOOK_EXPORT void dsa_hook_epoch(uint64_t ns);
 
+/* So long does it take to write as much as a batch has into memory that processes share, as
+ * workers would, which it has none of. */
+HOOK_EXPORT void dsa_hook_share(uint64_t ns);
+
 /* True when dsa is gone: epochs end by themselves again. */
 HOOK_EXPORT int dsa_hook_left(void);
 

@@ -4,17 +4,22 @@ indices that the loader takes, and copies of batches that it made before."""
 import collections.abc
 import copy
 import itertools
+import mmap
 import os
+import time
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
 POOL_SHARE, POOL_LIMIT = 1 / 8, 1 / 2  # of the memory that is free; for the least, too
 ARRAY_WHOLE, ARRAY_PARTS = 1 << 16, 1024  # bytes that are compared; elements of longer ones
+SHARED_MOST, SHARED_TIMES = 4 << 20, 3  # bytes that are written to find out; how often
 PLAIN = (str, bytes, int, float, complex, bool, type(None))
 GROUPS = (  # of version 2 and 1: controller, folder, limit, usage, caches
     ("", "sys/fs/cgroup", "memory.max", "memory.current",
      ("inactive_file", "active_file")),
     ("memory", "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
      ("total_inactive_file", "total_active_file")))
+
+now = time.monotonic_ns
 
 
 class Endless(list):
@@ -223,6 +228,23 @@ class Pool:
         self.lent.append(())
         self.counts.append(count)
         self.lend(had)
+
+    def share_ns(self):
+        """What writing as much as a batch has into memory that processes share takes, as workers
+        do, each time into new pages; 0: unknown."""
+        size = self.bytes // max(1, len(self.masters))
+        some = min(size, SHARED_MOST)
+        took = []
+        for _ in range(SHARED_TIMES if some > 0 else 0):
+            began = now()
+            try:
+                with mmap.mmap(-1, some) as memory:
+                    for at in range(0, some, mmap.PAGESIZE):
+                        memory[at] = 1
+            except OSError:
+                return 0
+            took.append(now() - began)
+        return min(took, default=0) * size // max(1, some)
 
     def is_array(self, leaf):
         return type(leaf) is self.array and not leaf.dtype.hasobject

@@ -69,6 +69,7 @@ const struct field field_profile[] = {
 	AT("loader.kind", LOADER, loader_kind),
 	AT("loader.untrained", YES, untrained),
 	AT("loader.handover_s", NUMBER, handover_s),
+	AT("loader.share_s", NUMBER, share_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
 		AT("split.by", SPLIT, split),
 	AT("split.why", TEXT, split_why),

@@ -300,6 +300,8 @@ static void starts_of_epochs_add_up(void **state)
 	assert_int_equal(driven.trace->epoch_starts, 2);
 	assert_int_equal(driven.trace->epoch_start_ns, 12);
 	assert_int_equal(fake.page->epoch_first_ns, 5);
+	dsa_hook_share(9);
+	assert_int_equal(driven.trace->share_ns, 9);
 }
 
 int main(void)
