@@ -576,10 +576,12 @@ struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
 
-/* An interval of a share that reaches so far tells nothing. */
+/* An interval of a share that reaches so far tells nothing; nor does one of a rate that
+ * reaches so much of its value. */
 #define PROFILE_VAGUE .5
 
-/* True of a rate that may be half of what it is said to be: it judges no prediction. */
+/* True of a rate whose interval reaches a half of it or further, to either side: it judges no
+ * prediction. False where it has none. */
 static inline bool profile_rate_is_vague(struct interval rate)
 {
 	return interval_reach(rate) >= PROFILE_VAGUE * rate.value;

@@ -45,11 +45,11 @@ void differences_find(const struct profile *base, const struct profile *now,
 		      struct differences *differences);
 void differences_sort(struct differences *differences);
 
-/* Smaller effects are left out: points, or a ratio - 1. */
-#define DIFFERENCES_LEAST .005
-
 /* True where the bytes of the data set are estimated from the samples that were read. */
 bool differences_is_estimated(const struct profile *profile);
+
+/* Smaller effects are left out: points, or a ratio - 1. */
+#define DIFFERENCES_LEAST .005
 
 /*
  * Whether two estimates differ: their intervals do not overlap (NAN: none is known),

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define OTHERS .1 /* of the cores: what other programs use of them hardly matters */
+#define OTHERS .1 /* of the cores */
 
 /* ---- settings that are numbers ---- */
 
@@ -215,7 +215,7 @@ static const char *differences_set_fact(const struct profile *profile, const cha
 		       : fact;
 }
 
-/* They slow any stage, if it is more than a few percent of the cores. */
+/* They slow any stage; less than so much of a difference hardly shows. */
 static void differences_set_others(struct differences *all, const struct profile *base,
 				   const struct profile *now)
 {

@@ -24,7 +24,7 @@ enum input {
 	INPUT_CORES,    /* what several cores give together */
 	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
 	INPUT_RECIPE,   /* prep of samples stored or delivered otherwise */
-	INPUT_SHARE,    /* of a batch by workers, where the run had none */
+	INPUT_SHARE,    /* writing a batch into shared memory, where the run did not */
 	INPUTS
 };
 
@@ -76,7 +76,8 @@ struct inputs {
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
 void inputs_free(struct inputs *inputs);
 
-/* True where nothing came from storage: no file was read, or its pages were in memory. */
+/* True where nothing came from storage: no file was read, or its pages were in memory. Only
+ * of a program's own loader is that known. */
 bool inputs_from_memory(const struct profile *profile);
 
 /* The windows that show prep from memory beside the step: real ones where nothing came

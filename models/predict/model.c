@@ -38,7 +38,8 @@ static double model_handover(const struct model *model,
 	return factor * model->handover_s * likelier;
 }
 
-/* What the trainer takes for a batch of so many that lies ready. */
+/* What the trainer takes for a batch of so many that lies ready: of what workers write beyond
+ * what was measured, as much, for it may be the new pages, which it reads. */
 static double model_takes_over(const struct model *model,
 			       const struct profile_change *change,
 			       const struct aspect *aspect, double batch)
@@ -94,12 +95,11 @@ static struct aspect aspect_of(const struct model *model,
 	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
 }
 
-/* Input i makes some stage faster, which may be slower and changes nothing: it limits nothing.
- * Fewer cores than there are may not, though more of them change nothing. */
+/* Where an input that is slower, as i - 1 is, changes nothing, it limits nothing: nor does it
+ * when it is faster, as i is. */
 static bool is_idle(int i, double per_s, const double all[MODEL_OFF])
 {
-	return i % 2 == 1 && i / 2 != INPUT_CORES &&
-	       all[i - 1] >= per_s * (1 - NOTHING);
+	return i % 2 == 1 && all[i - 1] >= per_s * (1 - NOTHING);
 }
 
 int model_rates(const struct model *model, const struct profile_change *change,
@@ -169,8 +169,7 @@ static void model_judge(struct model *model)
 
 	self->real_error = model_off(self->real.value, real);
 	self->cached_error =
-		model_off(self->cached.value,
-			  model->profile->rates[inputs_staged(model->profile)]);
+		model_off(self->cached.value, model->profile->rates[TRACE_CACHED]);
 	if (fabs(self->real_error) <= model_allowed(real))
 		return;
 	snprintf(model->why, sizeof(model->why),

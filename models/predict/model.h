@@ -3,8 +3,9 @@
  *
  * Its inputs are the stages that the run measured alone: G (synthetic), prep's times
  * (prep-only and cached windows), S(q) (fetch-only), the cache's law. Before it
- * answers it must reproduce the run's real windows, which it has not seen, within
- * 2 % and their interval, added as squares.
+ * answers it must reproduce the run's real windows, which it has not seen but where
+ * nothing came from storage and batches can't be given again, within 2 % and their
+ * interval, added as squares.
  */
 #ifndef DSA_MODEL_H
 #define DSA_MODEL_H

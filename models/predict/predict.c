@@ -334,7 +334,8 @@ static int predict_stalls(const struct model *model,
 
 	if (result < 0)
 		return result;
-	out->hit_ratio = real->hit_ratio;
+	if (!inputs_from_memory(model->profile))
+		out->hit_ratio = real->hit_ratio;
 	out->limit.id = limit_of(model, change, out->stalls);
 	return 0;
 }
@@ -354,6 +355,7 @@ static int predict_cost(const struct model *model, const struct profile_change *
 {
 	struct recipe_effect effect;
 	struct sim_setup setup;
+	double missed = inputs_from_memory(model->profile) ? 0 : 1 - out->hit_ratio;
 	struct cost_use use;
 	int result = 0;
 
@@ -363,11 +365,10 @@ static int predict_cost(const struct model *model, const struct profile_change *
 		.samples = (double)model->profile->dataset_samples,
 		.dataset_bytes = (double)model->profile->dataset_bytes * effect.bytes,
 		.cores = sim_setup_cores(model, change),
-		.traffic = {.reads = (double)model->profile->dataset_samples *
-				     (1 - out->hit_ratio),
+		.traffic = {.reads = (double)model->profile->dataset_samples * missed,
 			    .listing = predict_listing(model->profile)},
 	};
-	use.traffic.out_bytes = use.dataset_bytes * (1 - out->hit_ratio);
+	use.traffic.out_bytes = use.dataset_bytes * missed;
 	use.cache_bytes =
 		model->inputs.on_disk ? 0 : setup.load.share * use.dataset_bytes;
 	sharing_split(&setup, &use);

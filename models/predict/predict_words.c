@@ -118,9 +118,6 @@ static const char *predict_disk_words(const struct model *model,
 		       : NULL;
 }
 
-#define NOT_HANDED_OVER                                                                \
-	"what it takes to hand batches over from another process was not measured"
-
 /* The training process made its batches itself, and had none handed over. */
 static const char *predict_handover_words(const struct model *model,
 					  const struct profile_change *change)
@@ -128,11 +125,12 @@ static const char *predict_handover_words(const struct model *model,
 	if (!model->inputs.in_turn || model->profile->workers > 0 ||
 	    change->workers == 0)
 		return NULL;
-	return model->inputs.share_s > 0
-		       ? "memory that workers share was written alone: beside them it "
-			 "may "
-			 "take twice as long, and 1 ms more for each batch"
-		       : NOT_HANDED_OVER;
+	if (model->inputs.share_s > 0)
+		return "memory that workers share was written alone: beside them it "
+		       "may "
+		       "take twice as long, and 1 ms more for each batch";
+	return "what it takes to hand batches over from another process was not "
+	       "measured";
 }
 
 /* What libdsa's loader does otherwise. */

@@ -125,6 +125,8 @@ static double reads_of(const struct profile *profile, const struct sim_setup *se
 	double all = outcome->per_s * (1 - outcome->hit_ratio) *
 		     storage_sample_bytes(profile) * setup->stored;
 
+	if (inputs_from_memory(profile))
+		return 0;
 	return setup->load.shared ? all / setup->load.jobs : all;
 }
 
@@ -173,7 +175,7 @@ static bool is_uneven(const struct simulation_load *load)
 static void sharing_write_assumed(FILE *to, const struct profile *profile,
 				  const struct simulation_load *load)
 {
-	bool page = load->share > 0 && load->policy == CACHE_PAGE;
+	bool page = load->share > 0 && load->share < 1 && load->policy == CACHE_PAGE;
 
 	if (load->shared) {
 		fputs("an accelerator for each job; one loader for all", to);

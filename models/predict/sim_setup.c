@@ -156,8 +156,6 @@ static void set_prep(const struct model *model, const struct profile_change *cha
 		model->inputs.prep_scale * factor_of(model, aspect, INPUT_PREP);
 	load->wait_scale =
 		model->inputs.wait_scale * factor_of(model, aspect, INPUT_PREP);
-	load->prep_scale *= 1 + sim_setup_share(model, change, aspect, load->batch) /
-					load->batch / model->inputs.prep_s;
 }
 
 /* Of what was emulated, and is to be, the later word; none lets the storage itself. */
@@ -222,6 +220,8 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 	double bandwidth = sim_setup_emulated(change->storage_bandwidth,
 					      profile->storage_bandwidth, INFINITY);
 
+	if (inputs_from_memory(profile))
+		bandwidth = INFINITY;
 	load->depth = change->fetch_depth > 0 ? change->fetch_depth
 					      : (unsigned)profile->fetch_depth;
 	load->fetch_threads = inputs->fetch_threads == 1 ? 1 : load->depth;
@@ -458,6 +458,20 @@ bool sim_setup_storage_is_bounded(const struct model *model,
 	       sim_setup_readers(model, change) != then;
 }
 
+/* Of each sample its part, whatever is left out of preparing it, and after its padding. */
+static void sim_setup_set_share(const struct model *model,
+				const struct profile_change *change,
+				const struct aspect *aspect,
+				struct simulation_load *load)
+{
+	double share_s =
+		sim_setup_share(model, change, aspect, load->batch) / load->batch;
+
+	load->prep_scale += model->inputs.prep_scale * share_s / model->inputs.prep_s;
+	if (load->delay_s > 0)
+		load->delay_s += share_s;
+}
+
 void sim_setup_set(const struct model *model, const struct profile_change *change,
 		   const struct aspect *aspect, struct sim_setup *setup)
 {
@@ -486,4 +500,5 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	sim_setup_set_cache(model, change, aspect, load);
 	sim_setup_set_jobs(model, change, aspect, setup);
 	sim_setup_set_recipe(model, change, aspect, setup);
+	sim_setup_set_share(model, change, aspect, load);
 }

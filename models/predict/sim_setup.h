@@ -47,8 +47,8 @@ bool sim_setup_storage_is_bounded(const struct model *model,
 bool sim_setup_hits_are_bounded(const struct model *model,
 				const struct profile_change *change);
 
-/* Seconds that a batch of so many samples takes a worker longer than it took the trainer, which then takes over
- * what may have been more than that was measured to be. */
+/* Seconds that a batch of so many samples takes a worker beyond what it took the trainer: to
+ * write it into memory that they share. 0 where the run had workers, or none are asked for. */
 double sim_setup_share(const struct model *model, const struct profile_change *change,
 		       const struct aspect *aspect, double batch);
 

@@ -324,9 +324,11 @@ static int score_workloads(const struct profile *profile, struct calibration *sc
 	if (settings == NULL)
 		return -ENOMEM;
 	for (size_t i = begin; i < all; i++)
-		count = calibration_put(
-			settings, count,
-			calibration_setting_of(profile, &profile->verifications[i]));
+		if (!profile_rate_is_vague(profile->verifications[i].measured))
+			count = calibration_put(
+				settings, count,
+				calibration_setting_of(profile,
+						       &profile->verifications[i]));
 	for (size_t i = 0; i < count; i++)
 		judge_from(&settings[i], settings, count, score);
 	free(settings);

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct json_part_kind kind = {BASELINE_SCHEMA, "a baseline of dsa",
-					   "write a new one, under another "
-					   "name, with dsa gate --update"};
+static const struct json_part_kind kind = {
+	BASELINE_SCHEMA, "a baseline of dsa",
+	"write a new one, under another name, with dsa gate --update"};
 
 /* No rate, time or size of a real machine; sums and ratios of such stay finite. */
 static const double MOST = 1e15;

@@ -308,6 +308,14 @@ static void the_first_workers_share_their_batches(void **state)
 	close_to(prediction->per_s.low * (1. / RATE + 1 * MS + pass_s), 1, .03);
 	close_to(prediction->per_s.high / RATE, 1, .03);
 	assert_non_null(strstr(prediction->why, "twice as long"));
+	add_part(&profile, "Crop", 1.5 * MS);
+	add_part(&profile, "decode", .5 * MS);
+	change.without = profile.parts[0].name;
+	change.workers = 1;
+	prediction = known_run_predict(&profile, &change);
+	close_to(prediction->per_s.value * 9.5 * MS, 1, .02);
+	change.without = NULL;
+	change.workers = 8;
 	profile.share_s = NAN;
 	prediction = known_run_predict(&profile, &change);
 	assert_true(prediction->per_s.low / RATE > .97);
