@@ -138,8 +138,8 @@ struct driver {
 	uint64_t epoch;              /* of the batch asked for last, */
 	bool edge;                   /* which is the first of it */
 	uint32_t round;              /* steps; at least 1 */
-	/* Its last loader was asked, or a step was left out: outside since then, without what
-	 * an epoch's start took; 0: a request came since. */
+	/* When its last loader was asked last, or a step that is left out began: outside since
+	 * then, without what is told by itself; 0: a request came since. */
 	uint64_t left_ns;
 
 	/* The step that is under way, and how steps go into records. */
@@ -185,9 +185,9 @@ void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
  * step of the loop: the step under way goes into no window, nor does what comes before the
  * next request.
  */
-void driver_skip_step(struct driver *driver, uint64_t now);
+void driver_skip_step(struct driver *driver);
 
-/* So much of that was an epoch's start, which is told by itself. */
+/* So much of that was an epoch's start, which is told by itself, and a step of the loop. */
 void driver_skip_epoch(struct driver *driver, uint64_t ns);
 
 /*

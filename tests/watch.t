@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import types
+import typing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, folder) for folder in
@@ -121,7 +122,9 @@ class Odd:
 @dataclasses.dataclass
 class Fields:
     name: str
+    unset: object = dataclasses.field(init=False)
     image: object
+    kept: typing.ClassVar = [None] * 4
 
 
 def check_samples():

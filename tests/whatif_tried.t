@@ -50,12 +50,14 @@ def jobs(scratch):
            "each is as fast as its accelerator", rates)
     done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
                   "--jobs", "2,1x+0.5x", "--share")
-    shared = {"job_speeds" in one["change"]: one["measured_per_s"]["value"]
+    shared = {"job_speeds" in one["change"]: one["measured_per_s"]
               for one in verified(scratch) if one["change"].get("share")}
     tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)) and
            "share the loader x2" in done.stdout, "jobs that share a loader are tried",
            verified(scratch), done.stderr)
-    tap.ok(200 < shared[False] <= 400 and shared[True] <= 230,
+    # Of a busy machine one window, which has no interval and begins with the faster one ahead.
+    most = 230 if "low" in shared[True] else 270
+    tap.ok(200 < shared[False]["value"] <= 400 and shared[True]["value"] <= most,
            "and go at the pace of the slowest", shared)
     tap.ok(clean(scratch), "nothing is left behind", children(), os.listdir(scratch.at("out")))
 

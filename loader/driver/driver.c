@@ -57,7 +57,7 @@ static uint64_t finish_step(struct driver *driver, uint64_t now)
 	return clock_now();
 }
 
-/* Since the window's last loader, or the last step of the loop, there was no step. */
+/* Since the window's last loader left, or the step that was left out began, there was none. */
 static void driver_return(struct driver *driver, uint64_t now)
 {
 	if (driver->left_ns != 0 && now > driver->left_ns && driver->window != NULL &&
@@ -117,12 +117,10 @@ void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 	driver->batches++;
 }
 
-void driver_skip_step(struct driver *driver, uint64_t now)
+void driver_skip_step(struct driver *driver)
 {
-	if (driver->stepping && driver->window != NULL && driver->measuring) {
-		driver->window->outside_ns += now - driver->step.request_ns;
-		driver->left_ns = now;
-	}
+	if (driver->stepping && driver->window != NULL && driver->measuring)
+		driver->left_ns = driver->step.request_ns;
 	driver->stepping = false;
 }
 

@@ -210,10 +210,10 @@ void dsa_hook_renewed(uint64_t ns)
 		hook.driver.window->made.renewed_ns += ns;
 }
 
-void dsa_hook_outside(uint64_t now)
+void dsa_hook_outside(void)
 {
 	if (hook.trace != NULL)
-		driver_skip_step(&hook.driver, now);
+		driver_skip_step(&hook.driver);
 }
 
 void dsa_hook_round(uint32_t batches)
@@ -243,14 +243,14 @@ void dsa_hook_cut(uint32_t other)
 
 /* ---- what is told without a driver, too ---- */
 
-void dsa_hook_epoch(uint64_t ns)
+void dsa_hook_epoch(uint64_t ns, uint64_t step_ns)
 {
 	if (hook.trace == NULL)
 		return;
 	if (atomic_fetch_add(&hook.trace->epoch_starts, 1) == 0)
 		atomic_store(&hook.page->epoch_first_ns, ns);
 	atomic_fetch_add(&hook.trace->epoch_start_ns, ns);
-	driver_skip_epoch(&hook.driver, ns);
+	driver_skip_epoch(&hook.driver, ns + step_ns);
 }
 
 void dsa_hook_share(uint64_t ns)

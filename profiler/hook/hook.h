@@ -118,8 +118,8 @@ HOOK_EXPORT void dsa_hook_counted(uint32_t samples);
 /* Between steps: what the program had changed of a copy was made anew. */
 HOOK_EXPORT void dsa_hook_renewed(uint64_t ns);
 
-/* The step under way, which ends or ended now, is none of the loop. */
-HOOK_EXPORT void dsa_hook_outside(uint64_t now);
+/* The step under way is none of the loop, nor is what comes before the next request. */
+HOOK_EXPORT void dsa_hook_outside(void);
 
 /* The loader turned out to have so many batches ready together, again and again: from the
  * next window on all are of whole rounds. */
@@ -134,11 +134,12 @@ HOOK_EXPORT void dsa_hook_cut(uint32_t other);
  * the program. */
 HOOK_EXPORT void dsa_hook_loader(uint64_t loader);
 
-/* So long did it take from when the program began an epoch until its first batch came. */
-HOOK_EXPORT void dsa_hook_epoch(uint64_t ns);
+/* So long did it take from when the program began an epoch until its first batch came; and so
+ * long the step with that batch, if nothing measured it. */
+HOOK_EXPORT void dsa_hook_epoch(uint64_t ns, uint64_t step_ns);
 
-/* So long does it take to write as much as a batch has into memory that processes share, as
- * workers would, which it has none of. */
+/* So long do new pages of memory that processes share take, for as much as a batch has, as
+ * workers would want for each, which it has none of. */
 HOOK_EXPORT void dsa_hook_share(uint64_t ns);
 
 /* True when dsa is gone: epochs end by themselves again. */

@@ -3,6 +3,7 @@ indices that the loader takes, and copies of batches that it made before."""
 
 import collections.abc
 import copy
+import dataclasses
 import itertools
 import mmap
 import os
@@ -45,6 +46,12 @@ class Repeated:
         return itertools.cycle(self.batches)
 
 
+def fields_of(one):
+    """Of a dataclass, as far as they are set."""
+    for field in dataclasses.fields(one):
+        yield getattr(one, field.name, None)
+
+
 def first_length(data):
     """Of the first array in it; 0: there is none."""
     shape = getattr(data, "shape", None)
@@ -53,7 +60,7 @@ def first_length(data):
     if isinstance(data, collections.abc.Mapping):
         data = data.values()
     elif hasattr(type(data), "__dataclass_fields__"):
-        data = [getattr(data, name) for name in data.__dataclass_fields__]
+        data = fields_of(data)
     elif not isinstance(data, (list, tuple)):
         return 0
     return next(filter(None, map(first_length, itertools.islice(data, 4))), 0)
@@ -230,8 +237,8 @@ class Pool:
         self.lend(had)
 
     def share_ns(self):
-        """What writing as much as a batch has into memory that processes share takes, as workers
-        do, each time into new pages; 0: unknown."""
+        """What new pages of memory that processes share take, for as much as a batch has, as its
+        workers want for each; 0: unknown."""
         size = self.bytes // max(1, len(self.masters))
         some = min(size, SHARED_MOST)
         took = []

@@ -119,7 +119,6 @@ class Hook:
         self.observes = None  # what dsa wants, once that was looked at
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
-        self.singles = weakref.WeakKeyDictionary()  # of each loader, before there is one
         self.mixed = False  # another loader gave a batch in the step under way,
         self.mixed_steps = 0  # and in so many before it
         self.training = None
@@ -193,7 +192,7 @@ class Hook:
     def next_of_other(self, it):
         if self.loading is not None:  # a step with this in it is none of the loop
             self.loading.open(it)
-            self.library.outside(now())
+            self.library.outside()
             self.mixed |= self.is_read_in_turn(it)
         elif self.is_to_drive(it) and self.takes(it):
             return self.next(it)
@@ -204,7 +203,8 @@ class Hook:
         batch = self.plain(it)
         returned(it, batch)
         if it._dsa_steps == 0:
-            it._dsa_start_ns += now() - began
+            it._dsa_given_ns = now()
+            it._dsa_start_ns += it._dsa_given_ns - began
         it._dsa_steps += 1
         self.most = max(self.most, it._dsa_steps)
         return batch
@@ -215,7 +215,8 @@ class Hook:
         loader = it._dsa_loader()
         if loader is None or self.off or dsa_library.watching is not None:
             return
-        count = self.singles[loader] = self.singles.get(loader, 0) + 1 if it._dsa_steps == 0 else 0
+        held = vars(loader)  # it may be none that can be a key
+        count = held["_dsa_singles"] = held.get("_dsa_singles", 0) + 1 if it._dsa_steps == 0 else 0
         if count > SINGLES and self.backwards >= SINGLES:
             raise Unmeasured("each iterator gives one batch, as in next(iter(loader)), and none "
                              "loops: keep one, or give dsa.watch() what yields batches")
@@ -315,7 +316,7 @@ class Hook:
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
-        self.library.epoch(it._dsa_start_ns)
+        self.library.epoch(it._dsa_start_ns, 0)
         self.alike = dsa_recipe.tell(self.library, it)
         if not self.observes:
             self.note_interrupts()
@@ -384,7 +385,7 @@ class Hook:
             self.check_end(it, entered)
         if self.starts > 0 or self.backwards == self.resumed:
             self.starts -= self.starts > 0
-            library.outside(entered)
+            library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not library.request(entered):
@@ -398,7 +399,7 @@ class Hook:
             try:
                 batch, count = loading.next()
             except BaseException as error:
-                library.outside(now())
+                library.outside()
                 self.over = isinstance(error, StopIteration)
                 if self.over and self.ends_workers(it):
                     self.library.epoch_end(now() - began)
@@ -423,7 +424,7 @@ class Hook:
 
     def pause(self, entered):
         """Until the program begins its next epoch."""
-        self.library.outside(entered)
+        self.library.outside()
         self.over = True
         self.paused = not self.library.left()
 
@@ -443,7 +444,7 @@ class Hook:
         it = getattr(loader, "_iterator", None)
         if self.off or not self.paused or it is None or it is not self.loading.it:
             return None
-        self.library.outside(now())
+        self.library.outside()
         self.resume(it)
         return it
 
@@ -457,7 +458,7 @@ class Hook:
 
     def begin_epoch(self, it, entered):
         """The program began another one, and has its first batch: what that cost is no step."""
-        self.library.outside(entered)
+        self.library.outside()
         if self.paused and it is not self.loading.it:
             self.resume(it)
             return
@@ -470,7 +471,7 @@ class Hook:
         if not self.observes:  # the sampler may have ended, and goes on now
             self.loading.prime()
         if not loaded:
-            self.library.epoch(it._dsa_start_ns)
+            self.library.epoch(it._dsa_start_ns, entered - it._dsa_given_ns)
 
     def leave(self):
         """dsa has seen enough, or a call failed."""
@@ -515,7 +516,7 @@ class Hook:
     def began(self):
         """A loader began: a step in which it did is none of the loop."""
         if self.loading is not None and not self.inside and not self.off:
-            self.library.outside(now())
+            self.library.outside()
 
     def forked(self):
         if self.loading is not None:
@@ -639,8 +640,10 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         hook.backwards += 1
-        hook.trains_in = threading.get_ident()
-        return plain(*args, **kwargs)
+        try:
+            return plain(*args, **kwargs)
+        finally:  # one may be inside another, in a thread of torch's
+            hook.trains_in = threading.get_ident()
 
     torch.autograd.backward = backward
     patch_schedule(hook, torch.optim.lr_scheduler.OneCycleLR)

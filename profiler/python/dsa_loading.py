@@ -124,7 +124,7 @@ class Helped:
         if index != self.it()._rcvd_idx:
             self.came = self.came or now()
         elif self.helped and (self.came is None or now() - self.came < MET_NS):
-            self.library.outside(now())
+            self.library.outside()
         elif self.helped:
             self.patience = max(self.patience, 2 * (now() - self.helped))
         self.quiet = None

@@ -75,6 +75,7 @@ class Loading:
         self.round = 0  # of batches; 0: not known
         self.step_ns = 0  # of the program, on average of late
         self.began_anew = False
+        self.began_ns = None  # what beginning anew took, until that is told
 
     def take_over(self, passing):
         """The program began a pass: the loader gives what it was asked for."""
@@ -99,9 +100,20 @@ class Loading:
         began = now()
         passing.it = iter(passing.iterable)
         batch = next(passing.it)
-        self.library.epoch(now() - began)
-        self.began_anew = True
+        self.began_ns, self.began_anew = now() - began, True
         return batch
+
+    def next_of_none(self):
+        """The same for a batch that is no step's."""
+        batch = self.next()
+        self.tell_start(0)
+        return batch
+
+    def tell_start(self, step_ns):
+        """Of an epoch, and of the step with its first batch."""
+        if self.began_ns is not None:
+            self.library.epoch(self.began_ns, step_ns)
+        self.began_ns = None
 
     def give(self):
         """(batch, its samples)"""
@@ -141,7 +153,7 @@ class Loading:
     def count(self, samples):
         try:
             while samples > 0:
-                made = samples_in(self.next())
+                made = samples_in(self.next_of_none())
                 self.library.counted(made)
                 samples -= made
         except StopIteration:
@@ -157,7 +169,7 @@ class Loading:
         for had in range(POOL_MOST):
             if had >= POOL_LEAST and now() > end:
                 return
-            batch = self.next()
+            batch = self.next_of_none()
             copied(self.pool.add, batch, samples_in(batch))
             if len(self.pool.masters) == had:
                 return  # no memory for more
@@ -190,7 +202,7 @@ class Loading:
         """How long the next batch, thrown away, was waited for."""
         self.began_anew = False
         asked = now()
-        self.next()
+        self.next_of_none()
         return now() - asked
 
     def waited(self, took, fastest):
@@ -264,7 +276,7 @@ class Watch:
 
     def next_of_other(self, passing):
         if self.thread == threading.get_ident():  # a step with this in it is none of the loop
-            self.library.outside(now())
+            self.library.outside()
         began = now()
         batch = next(passing.it)
         if not passing.begun:
@@ -306,7 +318,7 @@ class Watch:
         self.kind, self.loads = kind_of(passing.iterable), reference(passing)
         loading.take_over(passing)
         self.loading = loading
-        self.library.epoch(passing.start_ns)
+        self.library.epoch(passing.start_ns, 0)
         self.given_ns = now()
         return True
 
@@ -324,13 +336,14 @@ class Watch:
         loading, library = self.loading, self.library
         if passing is not loading.passing():
             return self.first_step(passing, entered)
+        loading.tell_start(entered - self.given_ns)
         loading.step_ns += (entered - self.given_ns - loading.step_ns) // 8
         if loading.source == POOL and not loading.over and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not loading.over and not library.request(entered):
             self.leave()
         if loading.over:
-            library.outside(now())
+            library.outside()
             raise StopIteration
         return self.deliver()
 
@@ -339,23 +352,23 @@ class Watch:
         try:
             batch, samples = loading.give()
         except BaseException:
-            library.outside(now())
+            library.outside()
             raise
         library.delivered(samples, now() - began)
         if loading.began_anew:
-            library.outside(now())
+            library.outside()
         self.given_ns = now()
         return batch
 
     def first_step(self, passing, entered):
         """The program began another pass: what that costs is no step."""
-        self.library.outside(entered)
+        self.library.outside()
         self.library.cut(0)
         self.loading.take_over(passing)
         began = now()
         batch, _ = self.loading.give()
-        self.library.epoch(passing.start_ns + now() - began)
         self.given_ns = now()
+        self.loading.began_ns = passing.start_ns + self.given_ns - began
         return batch
 
     def leave(self):

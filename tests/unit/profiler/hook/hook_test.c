@@ -79,7 +79,7 @@ static void a_step_outside_is_in_no_window(void **state)
 	while (cached->steps < 3)
 		assert_true(fake_step());
 	steps = cached->steps;
-	dsa_hook_outside(clock_now());
+	dsa_hook_outside();
 	assert_true(fake_step());
 	assert_int_equal(cached->steps, steps);
 	assert_true(cached->outside_ns > 0);
@@ -170,7 +170,7 @@ static void an_observed_run_has_whole_epochs_up_to_its_end(void **state)
 	for (uint32_t step = 0; step < EPOCHS * STEPS; step++) {
 		if (step > 0 && step % STEPS == 0) {
 			assert_true(dsa_hook_request(clock_now()));
-			dsa_hook_outside(clock_now());
+			dsa_hook_outside();
 			dsa_hook_cut(0);
 		}
 		assert_true(fake_step());
@@ -198,7 +198,7 @@ static void make_of(uint64_t loader, int batches)
 
 static void begin_epoch_of(uint64_t loader)
 {
-	dsa_hook_outside(clock_now());
+	dsa_hook_outside();
 	dsa_hook_loader(loader);
 	dsa_hook_cut(0);
 }
@@ -259,7 +259,7 @@ static void what_only_evaluated_is_forgotten_for_what_trains(void **state)
 	trace->driver = 0;
 	assert_int_equal(open_anew(1), 0);
 	assert_true(trace->loader.untrained);
-	dsa_hook_epoch(5);
+	dsa_hook_epoch(5, 0);
 	for (int i = 0; i < STEPS; i++)
 		assert_true(fake_step());
 	fake.page->parts[0].calls = 3;
@@ -295,8 +295,8 @@ static void one_of_several_programs_is_refused(void **state)
 static void starts_of_epochs_add_up(void **state)
 {
 	(void)state;
-	dsa_hook_epoch(5);
-	dsa_hook_epoch(7);
+	dsa_hook_epoch(5, 0);
+	dsa_hook_epoch(7, 3);
 	assert_int_equal(driven.trace->epoch_starts, 2);
 	assert_int_equal(driven.trace->epoch_start_ns, 12);
 	assert_int_equal(fake.page->epoch_first_ns, 5);
