@@ -219,8 +219,8 @@ def check_reuses(scratch):
                "untrained" not in result["loader"],
                f"{first}: evaluations with the same loader: only what trains is counted",
                result["epoch_starts"], result["processes"][0], result["loader"], done.stderr)
-    for options, leaves in ("", "leaves=20"), ("--epochs=own", "leaves=1000"):
-        done = dsa_run(scratch, "out-leaves", "-q --budget 4s " + options, "reuses", "data", leaves,
+    for options, leaves in ("--budget 4s", "leaves=20"), ("--budget 8s --epochs=own", "leaves=1000"):
+        done = dsa_run(scratch, "out-leaves", "-q " + options, "reuses", "data", leaves,
                        "epochs=1000")
         tap.ok(set(done.stdout.split()) == {str(steps)},
                f"{options} {leaves}: and they are as long as they were", done.stdout, done.stderr)

@@ -1,7 +1,7 @@
 /*
  * inputs.h - what one run measured of its stages alone, each with how sure it is. It
- * takes nothing from real windows but what reads cost there and slowed_real_s. Private to
- * models/.
+ * takes nothing from real windows but what reads cost there and slowed_real_s; and, where
+ * inputs_staged() says so, what cached ones would show. Private to models/.
  */
 #ifndef DSA_INPUTS_H
 #define DSA_INPUTS_H

@@ -413,7 +413,7 @@ class Hook:
         the program trains."""
         beyond = 0 < self.length <= it._dsa_steps
         if OWN_EPOCHS and beyond:
-            self.pause(entered)
+            self.pause()
             raise StopIteration
         if self.training.skips(self.backwards, beyond):
             self.library.beyond(SKIPPED)
@@ -422,7 +422,7 @@ class Hook:
         if beyond and not self.interrupted:
             self.library.beyond(GIVEN)
 
-    def pause(self, entered):
+    def pause(self):
         """Until the program begins its next epoch."""
         self.library.outside()
         self.over = True
@@ -592,6 +592,7 @@ def patch_iterator(hook, module):
 
     base._dsa_loader, base._dsa_loads = NOBODY, (None, None, True)
     base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = base._dsa_driven = 0
+    base._dsa_given_ns = 0
     base._dsa_data_key = 0
 
     @functools.wraps(plain_init)
