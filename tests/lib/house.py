@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -22,23 +23,26 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Tap:
-    """Numbers the tests and remembers failures."""
+    """Numbers the tests, in the order in which they are told, from any thread; and remembers
+    failures."""
 
     def __init__(self):
         self.count = self.failed = 0
+        self.telling = threading.Lock()
 
     def ok(self, good, name, *details):
-        self.count += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
-        if not good:
-            for line in "\n".join(str(detail) for detail in details).splitlines():
+        with self.telling:
+            self.count += 1
+            self.failed += not good
+            print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+            for line in [] if good else "\n".join(map(str, details)).splitlines():
                 print("#", line)
         return good
 
     def skip(self, name, why):
-        self.count += 1
-        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
+        with self.telling:
+            self.count += 1
+            print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
 
     def done(self):
         print(f"1..{self.count}")
