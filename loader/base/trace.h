@@ -562,9 +562,9 @@ struct trace {
 	_Atomic uint32_t batch_count;  /* records, driver */
 	_Atomic uint32_t epoch_starts; /* times that the program began an epoch, and */
 	_Atomic uint64_t epoch_start_ns; /* what took until its first batch came */
-	_Atomic uint64_t
-		share_ns; /* of a batch that the program made itself, into memory
-				    * that processes share; 0: unknown */
+	/* What new pages of memory that processes share take, for as much as a batch has, where
+	 * the program has no workers; 0: unknown. */
+	_Atomic uint64_t share_ns;
 	/* Why the program goes on without dsa; written once, then `unmeasured` is set: enum
 	 * trace_unmeasured. */
 	_Atomic uint32_t unmeasured;

@@ -127,8 +127,7 @@ static const char *predict_handover_words(const struct model *model,
 		return NULL;
 	if (model->inputs.share_s > 0)
 		return "memory that workers share was written alone: beside them it "
-		       "may "
-		       "take twice as long, and 1 ms more for each batch";
+		       "may take twice as long, and 1 ms more for each batch";
 	return "what it takes to hand batches over from another process was not "
 	       "measured";
 }

@@ -242,11 +242,6 @@ static void batch_finish(struct io_slot *slot, uint32_t samples)
 	atomic_store(&batch->number, number + 1);
 }
 
-struct io_page *dsa_io_page(void)
-{
-	return attach_page();
-}
-
 void dsa_io_batch_next(uint32_t samples)
 {
 	struct io_slot *slot = attach_self.slot;
@@ -268,4 +263,9 @@ void dsa_io_batch_end(uint32_t samples)
 	if (samples > 0)
 		batch_finish(slot, samples);
 	coverage_look(slot);
+}
+
+struct io_page *dsa_io_page(void)
+{
+	return attach_page();
 }
