@@ -590,17 +590,25 @@ static void what_is_no_step_of_the_loop_is_in_no_window(void **state)
 	assert_int_equal(window->state, TRACE_DONE);
 }
 
-/* As an evaluation with another loader is. */
-static void what_comes_before_the_next_request_is_outside_too(void **state)
+/* The window of a run that is observed, after two of its steps. */
+static struct trace_window *observed_two_steps(void)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
-	uint64_t in_steps = 0;
 
-	(void)state;
 	driven.trace->observe = 1;
 	window->length_ns = UINT64_MAX;
 	while (window->steps < 2)
 		assert_true(step());
+	return window;
+}
+
+/* As an evaluation with another loader is. */
+static void what_comes_before_the_next_request_is_outside_too(void **state)
+{
+	struct trace_window *window = observed_two_steps();
+	uint64_t in_steps = 0;
+
+	(void)state;
 	for (int i = 0; i < 2; i++) {
 		driver_skip_step(&made_up.driver);
 		clock_sleep_until(clock_now() + 10000000);
@@ -618,13 +626,9 @@ static void what_comes_before_the_next_request_is_outside_too(void **state)
 
 static void of_which_an_epochs_start_is_none(void **state)
 {
-	struct trace_window *window = driven_ask(TRACE_REAL);
+	struct trace_window *window = observed_two_steps();
 
 	(void)state;
-	driven.trace->observe = 1;
-	window->length_ns = UINT64_MAX;
-	while (window->steps < 2)
-		assert_true(step());
 	driver_skip_step(&made_up.driver);
 	driver_skip_epoch(&made_up.driver, UINT64_MAX / 4);
 	clock_sleep_until(clock_now() + 10000000);
@@ -652,13 +656,9 @@ static void a_program_that_begins_anew_cuts_the_window(void **state)
 
 static void an_observed_run_is_not_cut(void **state)
 {
-	struct trace_window *window = driven_ask(TRACE_REAL);
+	struct trace_window *window = observed_two_steps();
 
 	(void)state;
-	driven.trace->observe = 1;
-	window->length_ns = UINT64_MAX;
-	while (window->steps < 2)
-		assert_true(step());
 	driver_cut(&made_up.driver);
 	assert_int_equal(window->state, TRACE_RUNNING);
 	assert_true(step() && step() && step());
