@@ -16,7 +16,7 @@ struct report {
 #define TO(kind, member) ARGUMENT(report, kind, member)
 
 static const struct argument arguments[] = {
-	{"format", 'f', "text|html|json|csv", TO(NAME, format),
+	{"format", 'f', "text|html|json|csv|markdown", TO(NAME, format),
 	 "Which form (default text)"},
 	{"json", 0, NULL, ARGUMENT_BY(report, format, argument_set_json),
 	 "The same as --format=json"},
@@ -54,8 +54,8 @@ static int report_run(const struct command *self, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "show the result of a run as text, HTML, JSON or CSV",
+	.summary = "show the result of a run as text, HTML, JSON, CSV or Markdown",
 	.arguments = arguments,
-	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
+	.doc = "Show the result of a run, in text, HTML, JSON, CSV or Markdown.",
 	.run = report_run,
 };

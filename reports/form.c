@@ -16,8 +16,8 @@ static int form_json(const struct profile *profile, const struct form_style *sty
 }
 
 static const struct form forms[] = {
-	{"text", terminal_write}, {"html", html_write}, {"json", form_json},
-	{"csv", csv_write},       {NULL, NULL},
+	{"text", terminal_write}, {"html", html_write},         {"json", form_json},
+	{"csv", csv_write},       {"markdown", markdown_write}, {NULL, NULL},
 };
 
 const struct form *form_find(const char *name, struct error *err)

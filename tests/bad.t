@@ -339,7 +339,7 @@ def full_output(scratch):
     """Where standard output leads is full: of a report, and of a run that has just ended."""
     def to_full(*command):
         return scratch.run("sh", "-c", '"$@" >/dev/full', "sh", DSA, *command)
-    for form in ("text", "json", "html", "csv"):
+    for form in ("text", "json", "html", "csv", "markdown"):
         said(f"no room to show it as {form}", to_full("report", "-f", form, RESULT), COULD_NOT,
              "No space left")
     for options in ([], ["--json"]):

@@ -57,7 +57,7 @@ def run(scratch, images):
     tap.ok(done.returncode == 0 and quiet(done.stderr) and
            {"real", "cached", "synthetic"} <= kinds(result_of(scratch)),
            "a run", done.stdout, done.stderr)
-    for form in ("text", "html", "csv", "json"):
+    for form in ("text", "html", "csv", "json", "markdown"):
         done = scratch.run(DSA, "report", "--format", form, "out")
         tap.ok(done.returncode == 0 and quiet(done.stderr), "its report as " + form,
                done.stderr)

@@ -25,6 +25,6 @@ typedef int form_write(const struct profile *profile, const struct form_style *s
 		       FILE *out, struct error *err);
 
 /* Forms without a header of their own; form.c has the table. */
-form_write csv_write, html_write;
+form_write csv_write, html_write, markdown_write;
 
 #endif

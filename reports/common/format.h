@@ -81,6 +81,9 @@ const char *format_tenth(char *to, long tenth);
 /* Sentences, without markup, what comes from outside made visible. */
 typedef void format_words(FILE *out, const struct profile *profile);
 
+/* "1912 of a possible 3840 samples/s"; or nothing. */
+format_words format_rates;
+
 /* "4 workers · minio cache 35%": how it was loaded. What is unknown is left out. */
 format_words format_setup;
 
@@ -169,5 +172,17 @@ format_words format_verdict;
 
 /* What `words` writes, as a string to be freed, or NULL when memory is short. */
 char *format_string(format_words *words, const struct profile *profile);
+
+/* "1912 samples/s: compute 50.2%, prep 38.1%, fetch 11.7%; waits for ...": of one of several
+ * jobs; to be freed, or NULL when memory is short. */
+char *format_job(const struct profile *profile, const struct profile_job *job);
+
+/* What a text tells beside verdict and shares, in the order to read it. The last has no
+ * label. */
+struct format_fact {
+	const char *label; /* a word or two: "limit" */
+	format_words *words;
+};
+extern const struct format_fact format_facts[];
 
 #endif

@@ -52,26 +52,6 @@ struct form_style terminal_style(FILE *out)
 	};
 }
 
-/* "1912 of a possible 3840 samples/s", to be freed; empty where unknown. */
-static char *terminal_rates(struct box *box, const struct profile *profile)
-{
-	const struct interval *known = profile->rates;
-	char real[FORMAT_SIZE], possible[FORMAT_SIZE], *text = NULL;
-	int length;
-
-	format_rate(real, known[TRACE_REAL].value);
-	format_rate(possible, known[TRACE_SYNTHETIC].value);
-	if (!isfinite(known[TRACE_REAL].value))
-		length = asprintf(&text, "%s", "");
-	else if (!(known[TRACE_SYNTHETIC].value > known[TRACE_REAL].value))
-		length = asprintf(&text, "%s samples/s", real);
-	else
-		length = asprintf(&text, "%s of a possible %s samples/s", real,
-				  possible);
-	box->failed |= length < 0;
-	return length < 0 ? NULL : text;
-}
-
 /* Writes at most `room` characters, the end of text. Returns how many. */
 static size_t terminal_fit(const struct box *box, const char *text, size_t room)
 {
@@ -88,11 +68,11 @@ static void terminal_head(struct box *box, const struct profile *profile)
 {
 	const char *dataset = profile->dataset;
 	char *how = format_string(format_setup, profile),
-	     *rate = terminal_rates(box, profile);
+	     *rate = format_string(format_rates, profile);
 	size_t right = rate == NULL ? 0 : strlen(rate), left, room,
 	       width = box->columns - BOX_INDENT;
 
-	box->failed |= how == NULL;
+	box->failed |= how == NULL || rate == NULL;
 	left = how == NULL ? 0 : escape_width(how);
 	room = width > right + left + 5 ? width - right - left - 5 : 0;
 	fprintf(box->out, "%*s%s", BOX_INDENT, "", box_ink(box, BOX_BOLD));
@@ -201,131 +181,17 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 	free(verdict);
 }
 
-static void terminal_together(struct box *box, const struct profile *profile)
-{
-	const struct interval *all = &profile->together;
-	char rate[FORMAT_SIZE], range[FORMAT_RANGE], cpu[FORMAT_SIZE];
-	bool bounded = format_range(range, all, "..") != NULL;
-
-	if (!isfinite(all->value))
-		return;
-	box_line(box, "together", "%s samples/s%s%s%s%s; prep takes %s of CPU a sample",
-		 format_rate(rate, all->value), bounded ? " (" : "",
-		 bounded ? range : "", bounded ? ")" : "",
-		 profile->shared ? " with one loader" : "",
-		 format_seconds(cpu, profile->prep_cpu_per_delivered_s));
-}
-
-/* "prep 38.1%, fetch 12.1%": the stages from `first` on. */
-static const char *terminal_stages(char to[FORMAT_STAGES],
-				   const struct profile *profile,
-				   const double shares[STAGES], int first)
-{
-	char number[FORMAT_SIZE];
-	size_t used = 0;
-
-	for (int i = first; i < STAGES; i++)
-		if (profile_has_stage(profile, i))
-			used += (size_t)snprintf(to + used, FORMAT_STAGES - used,
-						 "%s%s %s", used == 0 ? "" : ", ",
-						 stage_table[i].key,
-						 format_percent(number, shares[i]));
-	return to;
-}
-
-static void terminal_job(struct box *box, const struct profile *profile,
-			 const struct profile_job *job)
-{
-	char label[24], rate[FORMAT_SIZE], stages[FORMAT_STAGES];
-	double shares[STAGES];
-	bool vague = profile_stalls_are_vague(profile, job->stalls);
-
-	for (int i = 0; i < STAGES; i++)
-		shares[i] = job->stalls[i].value;
-	snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
-	terminal_stages(stages, profile, shares, STAGE_COMPUTE);
-	box_line(box, label, "%s samples/s%s%s%s%s%s%s%s",
-		 format_rate(rate, job->rates[TRACE_REAL].value), vague ? "" : ": ",
-		 vague ? "" : stages, job->waits_for == NULL ? "" : "; waits for ",
-		 job->waits_for == NULL ? "" : job->waits_for,
-		 job->dropped ? "; left the shared loader" : "",
-		 job->why == NULL ? "" : "; ", job->why == NULL ? "" : job->why);
-}
-
 /* One line each, where several were measured. */
 static void terminal_jobs(struct box *box, const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->job_count; i++)
-		terminal_job(box, profile, &profile->jobs[i]);
-	terminal_together(box, profile);
-}
+	char label[24];
 
-static void terminal_limit(struct box *box, const struct profile *profile)
-{
-	const char *limit = profile_word(profile_limits, &profile->limit);
+	for (size_t i = 0; i < profile->job_count; i++) {
+		const struct profile_job *job = &profile->jobs[i];
 
-	if (limit != NULL && format_proof_judge(profile) != FORMAT_SPLIT_UNKNOWN)
-		box_line(box, "limit", "%s%s%s", limit,
-			 profile->limit_why == NULL ? "" : ": ",
-			 profile->limit_why == NULL ? "" : profile->limit_why);
-}
-
-static void terminal_proof(struct box *box, const struct profile *profile)
-{
-	char stages[FORMAT_STAGES],
-		gap[FORMAT_SIZE] = "",
-		*apart = format_string(format_disagreement, profile);
-
-	box->failed |= apart == NULL;
-	if (format_has_proof(profile) && isfinite(profile->proof_gap) &&
-	    format_proof_judge(profile) == FORMAT_AGREES)
-		snprintf(gap, sizeof(gap), " (differs by %.1f points)",
-			 100 * profile->proof_gap);
-	if (format_has_proof(profile))
-		box_line(box, "check", "from %s: %s%s%s%s", format_proof_name(profile),
-			 terminal_stages(stages, profile, profile->proof.share,
-					 STAGE_COMPUTE + 1),
-			 gap, apart == NULL || *apart == '\0' ? "" : "; ",
-			 apart == NULL ? "" : apart);
-	free(apart);
-}
-
-static void terminal_certificates(struct box *box, const struct profile *profile)
-{
-	size_t used = 0, certified = 0;
-	char some[FORMAT_SIZE];
-
-	for (size_t i = 0; i < profile->window_count; i++) {
-		used += profile->windows[i].used;
-		certified += profile->windows[i].used && profile->windows[i].certified;
+		snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
+		box_sentence(box, label, format_job(profile, job));
 	}
-	snprintf(some, sizeof(some), "%zu of them", certified);
-	if (profile->window_count > 0)
-		box_line(box, "windows", "%zu of %zu measurement%s usable%s%s%s", used,
-			 profile->window_count, profile->window_count == 1 ? "" : "s",
-			 used == 0 ? "" : ", ",
-			 used == 0           ? ""
-			 : certified == used ? "all"
-					     : some,
-			 used == 0 ? "" : " verified");
-}
-
-static void terminal_skips(struct box *box, const struct profile *profile)
-{
-	const struct profile_skip *first = profile->skips;
-	char count[FORMAT_SIZE];
-
-	if (profile->skipped == UNKNOWN || profile->skipped == 0)
-		return;
-	if (profile->skip_count == 0 || first->name == NULL)
-		box_line(box, "skipped", "%s sample%s",
-			 format_count(count, profile->skipped),
-			 profile->skipped == 1 ? "" : "s");
-	else
-		box_line(box, "skipped", "%s sample%s, first: %s: %s",
-			 format_count(count, profile->skipped),
-			 profile->skipped == 1 ? "" : "s", first->name,
-			 first->reason == NULL ? "no reason known" : first->reason);
 }
 
 static void terminal_crash(struct box *box, const struct profile *profile)
@@ -341,19 +207,6 @@ static void terminal_crash(struct box *box, const struct profile *profile)
 	free(text);
 }
 
-/* What the first line and the verdict do not say already. */
-static void terminal_ending(struct box *box, const struct profile *profile)
-{
-	bool measured = isfinite(profile->stalls[STAGE_COMPUTE].value);
-
-	if (measured && !format_is_crash(profile))
-		box_sentence(box,
-			     format_ending_is_precision(profile) ? "precision"
-								 : "ended",
-			     format_string(format_ending, profile));
-	box_sentence(box, "took", format_string(format_took, profile));
-}
-
 static void terminal_write_box(struct box *box, const struct profile *profile)
 {
 	putc('\n', box->out);
@@ -364,32 +217,8 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	    !profile_is_vague(profile))
 		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
-	terminal_limit(box, profile);
-	box_sentence(box, "prep", format_string(format_parts, profile));
-	box_sentence(box, "fetch", format_string(format_split, profile));
-	box_sentence(box, "features", format_string(format_features, profile));
-	box_sentence(box, "shuffle", format_string(format_shuffle, profile));
-	box_sentence(box, "requests", format_string(format_requests, profile));
-	box_sentence(box, "cache", format_string(format_disk_cache, profile));
-	box_sentence(box, "busy", format_string(format_busy, profile));
-	box_sentence(box, "device", format_string(format_device, profile));
-	box_sentence(box, "gpu", format_string(format_gpus, profile));
-	box_sentence(box, "ranks", format_string(format_ranks, profile));
-	box_sentence(box, "emulated", format_string(format_emulated, profile));
-	box_sentence(box, "loader", format_string(format_which_loader, profile));
-	box_sentence(box, "loop", format_string(format_untrained, profile));
-	box_sentence(box, "program", format_string(format_program_reads, profile));
-	box_sentence(box, "seen", format_string(format_unseen, profile));
-	box_sentence(box, "recipe", format_string(format_recipe, profile));
-	box_sentence(box, "epochs", format_string(format_epoch_starts, profile));
-	box_sentence(box, "outside", format_string(format_outside, profile));
-	box_sentence(box, "written", format_string(format_written, profile));
-	box_sentence(box, "kept", format_string(format_kept, profile));
-	terminal_proof(box, profile);
-	terminal_certificates(box, profile);
-	box_sentence(box, "overhead", format_string(format_overhead, profile));
-	terminal_skips(box, profile);
-	terminal_ending(box, profile);
+	for (const struct format_fact *fact = format_facts; fact->label != NULL; fact++)
+		box_sentence(box, fact->label, format_string(fact->words, profile));
 	if (box->style->where != NULL)
 		box_line(box, "report", "%s", box->style->where);
 	box_command(box, "next", box->style->next);
