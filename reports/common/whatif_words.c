@@ -182,6 +182,15 @@ const char *whatif_change_words(char to[WHATIF_WORDS],
 	return to;
 }
 
+const char *whatif_inside(const struct profile_verification *verification)
+{
+	static const char *const answers[] = {NULL, "no", "yes"};
+
+	if (profile_rate_is_vague(verification->measured))
+		return "too vague";
+	return answers[verification->covered + 1];
+}
+
 bool whatif_is_per_job(const struct profile *profile,
 		       const struct profile_change *change)
 {

@@ -23,6 +23,10 @@ const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup
 /* The same for a page: "1.57× (1.52 to 1.61)", "1.0× to 1.9× (bounds)". */
 const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup);
 
+/* "yes", "no": whether what was measured lies in the interval that was predicted; "too vague":
+ * it was not measured well enough to judge that; NULL: there was no interval. */
+const char *whatif_inside(const struct profile_verification *verification);
+
 /* True when the jobs of the run would be as many as they are: a gain is each one's. */
 bool whatif_is_per_job(const struct profile *profile,
 		       const struct profile_change *change);

@@ -293,7 +293,6 @@ static void when_cell(FILE *out, const char *when)
 
 static void verification_row(FILE *out, const struct profile_verification *one)
 {
-	static const char *const answers[] = {NULL, "no", "yes"};
 	char text[FORMAT_SIZE] = "n/a";
 
 	fputs("<tr>", out);
@@ -303,7 +302,7 @@ static void verification_row(FILE *out, const struct profile_verification *one)
 	if (isfinite(one->error))
 		snprintf(text, sizeof(text), "%+.1f%%", 100 * one->error);
 	html_number(out, text);
-	html_cell(out, answers[one->covered + 1]);
+	html_cell(out, whatif_inside(one));
 	html_whatif_hits(out, one);
 	when_cell(out, one->when);
 	html_cell(out, one->why);

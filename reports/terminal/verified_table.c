@@ -11,7 +11,6 @@
 static void verified_table_row(struct table *table,
 			       const struct profile_verification *verification)
 {
-	static const char *const answers[] = {NULL, "no", "yes"};
 	bool hits = isfinite(verification->hit_ratio) &&
 		    isfinite(verification->hit_ratio_predicted);
 	char words[WHATIF_WORDS], text[FORMAT_SIZE];
@@ -21,7 +20,7 @@ static void verified_table_row(struct table *table,
 	table_estimate(table, &verification->measured, "");
 	snprintf(text, sizeof(text), "%+.1f%%", 100 * verification->error);
 	table_cell(table, isfinite(verification->error) ? text : NULL);
-	table_cell(table, answers[verification->covered + 1]);
+	table_cell(table, whatif_inside(verification));
 	table_cell(table, hits ? format_percent(text, verification->hit_ratio_predicted)
 			       : NULL);
 	table_cell(table, hits ? format_percent(text, verification->hit_ratio) : NULL);

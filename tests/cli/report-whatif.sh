@@ -40,3 +40,6 @@ for prediction in result["predictions"]:
 json.dump(result, sys.stdout)
 END
 heads free.json
+# A rate that was hardly measured judges no prediction.
+sed 's/"high": 1064.0/"high": 1600.0/' "$DATA/run-whatif.json" >vague.json
+dsa report --format=html vague.json | grep -o 'too vague'
