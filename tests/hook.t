@@ -78,7 +78,7 @@ def check_truth(scratch, case, own):
     name = (f"{workers} workers, {rate}/s, prep {prep} ms, latency {latency} ms"
             f"{', asynchronous' if device else ''}")
     slow = f"--storage-latency {latency}ms" if latency else ""
-    done = dsa_run(scratch, "out-truth", f"-q --budget {BUDGET} {slow}",
+    done = dsa_run(scratch, "out-truth", f"-q --budget {BUDGET} --timeline when.json {slow}",
                    "train", "data", f"workers={workers}", f"prep={prep}", f"rate={rate}",
                    f"device={device}", f"batch={FEW}", ahead=[AWAKE])
     if not tap.ok(done.returncode == 0, f"{name}: measured", done.returncode, done.stderr):
@@ -93,6 +93,11 @@ def check_truth(scratch, case, own):
            *(w["why"] for w in prep))
     tap.ok(abs(sum(s["share"] for s in result["stalls"].values()) - 1) < 1e-6,
            f"{name}: the shares are all of it", result["stalls"])
+    with open(scratch.at("when.json"), encoding="utf-8") as file:
+        batches = [event for event in json.load(file) if event["name"] == "batch"]
+    tap.ok(len({event["tid"] for event in batches}) >= max(workers, 1) and
+           sum(event["args"]["samples"] for event in batches) == FEW * len(batches),
+           f"{name}: the timeline has who made batches", batches[:3])
     after = own or own_of(scratch, case)
     for stage, value in truth(case, torch_own_mean(before, after)).items():
         check_share(name, result, stage, value)

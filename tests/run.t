@@ -68,9 +68,23 @@ def used_kinds(result):
     return {window["kind"] for window in result["windows"] if window["used"]}
 
 
+def waits_as_told(result, events):
+    """Of each window, the steps of a timeline take and wait what the result says."""
+    took, waited = {}, {}
+    for event in events:
+        if event["name"] in ("step", "steps"):
+            window = event["args"]["window"]
+            took[window] = took.get(window, 0) + event["dur"]
+            waited[window] = waited.get(window, 0) + event["args"]["waited_us"]
+    return took and all(
+        abs(took[i] / 1e6 - window["length_s"]) < 1e-4 and
+        abs(waited[i] / 1e6 - window["blocked_s"]) < 1e-4
+        for i, window in enumerate(result["windows"]) if i in took and window["used"])
+
+
 def shares(scratch):
     every = {"real", "cached", "synthetic", "loaded", "prep", "fetch"}
-    done = scratch.run("script", "-qec", shlex.join(words(budget="14s")),
+    done = scratch.run("script", "-qec", shlex.join(words("--timeline=when.json", budget="14s")),
                        "/dev/null")  # a terminal, and time for the curves
     result = result_of(scratch)
     total = sum(result["stalls"][name]["share"] for name in ("compute", "prep", "fetch"))
@@ -93,6 +107,10 @@ def shares(scratch):
     tap.ok("workers=2" in result["run"]["loader"].split(",") and
            result["run"]["directory"] == scratch.path, "what it ran under and where is told",
            result["run"])
+    with open(scratch.at("when.json"), encoding="utf-8") as file:
+        events = json.load(file)
+    tap.ok(waits_as_told(result, events), "--timeline: steps and waits as in the result",
+           len(events))
     again = scratch.run(*shlex.split(result["run"]["repeat"].replace("dsa", DSA, 1)
                                          .replace("--budget 14s", "--budget " + BUDGET)))
     tap.ok(again.returncode == 0, "the command to repeat it works", result["run"]["repeat"])

@@ -14,6 +14,7 @@
 #include "profiler/analysis/shares.h"
 #include "profiler/run/conductor/barrier.h"
 #include "profiler/run/measure.h"
+#include "reports/common/file.h"
 #include "reports/common/format.h"
 #include "reports/terminal/terminal.h"
 
@@ -148,6 +149,9 @@ static const struct argument arguments[] = {
 	 "Price list for what training and the run's requests cost, see dsa-prices(5)"},
 	{"output", 'o', "DIR", TO(TEXT, end.output),
 	 "Write run.json and report.html there (dsa-out)"},
+	{"timeline", 0, "FILE", TO(TEXT, end.timeline),
+	 "Write each step, batch and what devices did to FILE, which ui.perfetto.dev "
+	 "shows"},
 	{"json", 0, NULL, TO(FLAG, end.json), "Print run.json instead of the verdict"},
 	{"exit-status", 0, "own|target", TO(WORD, end.target_status),
 	 "End with dsa's own status, or the program's (default own)"},
@@ -413,6 +417,8 @@ static int run_main(const struct command *self, int argc, char **argv)
 		return cmd_fail(&err);
 	if (run.end.prices != NULL &&
 	    price_list_read(run.end.prices, &run.end.list, &err) < 0)
+		return cmd_fail(&err);
+	if (run.end.timeline != NULL && file_check(run.end.timeline, &err) < 0)
 		return cmd_fail(&err);
 	if (injection_path_find(&run.injection, run.gpu, &err) < 0)
 		return cmd_fail(&err);

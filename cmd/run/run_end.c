@@ -11,10 +11,12 @@
 #include "models/whatif/forecast.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/run/run_folder.h"
+#include "reports/common/file.h"
 #include "reports/common/format.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
 #include "reports/terminal/whatif_table.h"
+#include "reports/timeline.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -199,13 +201,31 @@ static int try_sweep(const struct run_end *end, struct profile *profile,
 
 /* ---- all of it ---- */
 
+static int run_end_timeline(const struct run_end *end, struct error *err)
+{
+	struct run_folder_sessions sessions;
+	struct timeline timeline;
+	int result = run_folder_map(end->output, &sessions, err);
+
+	if (result < 0)
+		return result;
+	timeline =
+		(struct timeline){sessions.traces, sessions.launches, sessions.count};
+	result = file_save(end->timeline, timeline_write, &timeline, err);
+	run_folder_unmap(&sessions);
+	return result;
+}
+
 /* Keeps and shows the result; the sessions go only when it is safe. */
 static int run_end_keep(const struct run_end *end, const struct profile *profile,
 			struct error *err)
 {
 	int result = result_save(end->output, profile, err);
+	bool saved = result == 0;
 
-	if (result == 0)
+	if (saved && end->timeline != NULL)
+		result = run_end_timeline(end, err);
+	if (saved)
 		run_folder_forget(end->output);
 	if (end->trials.verbose)
 		print_windows(profile);

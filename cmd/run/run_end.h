@@ -13,7 +13,8 @@ struct error;
 struct profile;
 
 struct run_end {
-	const char *output; /* folder */
+	const char *output;   /* folder */
+	const char *timeline; /* file, or NULL */
 	bool json;
 	const char *prices;     /* file of a price list, or NULL; */
 	struct prices list;     /* and what it holds */

@@ -141,6 +141,29 @@ static void recover_unmap(const struct trace *const *traces, unsigned count)
 		trace_unmap((struct trace *)(uintptr_t)traces[i]);
 }
 
+int run_folder_map(const char *folder, struct run_folder_sessions *sessions,
+		   struct error *err)
+{
+	struct error why = {0};
+	unsigned launches = recover_map(folder, sessions->traces, &why);
+
+	if (launches == 0) {
+		if (err != NULL)
+			*err = why;
+		return -why.code;
+	}
+	sessions->launches = launches;
+	sessions->count = launches - 1 +
+			  recover_map_jobs(folder, sessions->traces + launches - 1);
+	return 0;
+}
+
+void run_folder_unmap(struct run_folder_sessions *sessions)
+{
+	recover_unmap(sessions->traces, sessions->count);
+	sessions->launches = sessions->count = 0;
+}
+
 struct recovery {
 	const char *folder;
 	run_folder_keep *keep; /* NULL: the sessions stay */

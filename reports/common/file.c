@@ -39,11 +39,18 @@ static int open_temporary(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* "images/" of images/a.jpg, "." of a.jpg; malloc'd. */
+static char *folder_of(const char *path)
+{
+	size_t length = folder_length(path);
+
+	return length == 0 ? strdup(".") : strndup(path, length);
+}
+
 /* Makes a rename last. File systems that can't sync a folder do it by themselves. */
 static void sync_folder(const char *path)
 {
-	size_t length = folder_length(path);
-	char *folder = length == 0 ? strdup(".") : strndup(path, length);
+	char *folder = folder_of(path);
 	int fd = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -111,12 +118,27 @@ static int save_directly(const char *path, file_fill *fill, const void *context,
 	return fill_fd(fd, 0, fill, context, err);
 }
 
-int file_save(const char *path, file_fill *fill, const void *context, struct error *err)
+/* True of what is there and no regular file: it is written to directly. */
+static int is_special(const char *path)
 {
 	struct stat about;
-	int special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
-	int result = special ? save_directly(path, fill, context, err)
-			     : save_by_rename(path, fill, context, err);
+
+	return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+int file_check(const char *path, struct error *err)
+{
+	char *folder = is_special(path) ? strdup(path) : folder_of(path);
+	int code = folder == NULL ? ENOMEM : access(folder, W_OK) < 0 ? errno : 0;
+
+	free(folder);
+	return code == 0 ? 0 : error_sys(err, code, "%s: can't write", path);
+}
+
+int file_save(const char *path, file_fill *fill, const void *context, struct error *err)
+{
+	int result = is_special(path) ? save_directly(path, fill, context, err)
+				      : save_by_rename(path, fill, context, err);
 
 	return result < 0 ? error_within(err, result, "%s", path) : 0;
 }

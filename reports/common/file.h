@@ -21,4 +21,7 @@ typedef int file_fill(FILE *out, const void *context, struct error *err);
 int file_save(const char *path, file_fill *fill, const void *context,
 	      struct error *err);
 
+/* Before long work: whether file_save() could make path now. 0 or -errno, as it would. */
+int file_check(const char *path, struct error *err);
+
 #endif

@@ -7,3 +7,4 @@ try() {
 }
 try --loader torch
 DSA_SHARE=s try --budget 2s
+dsa run --timeline=no/such/folder.json -- true || echo $?
