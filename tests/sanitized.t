@@ -53,7 +53,7 @@ def kinds(result):
 
 def run(scratch, images):
     done = scratch.run(DSA, "run", "-o", "out", "--workers", "2", "--budget", "10s",
-                       "--precision", "5", "--", *trainer(images))
+                       "--precision", "5", "--timeline", "when.json", "--", *trainer(images))
     tap.ok(done.returncode == 0 and quiet(done.stderr) and
            {"real", "cached", "synthetic"} <= kinds(result_of(scratch)),
            "a run", done.stdout, done.stderr)

@@ -27,12 +27,18 @@ bool format_is_crash(const struct profile *profile)
 	       profile->status.id == STATUS_TARGET_HUNG;
 }
 
+/* True where what was wanted takes longer than anybody would wait. */
+static bool format_ending_is_far(const struct profile *profile)
+{
+	return !(profile->budget_needed_s <= REACH * profile->budget_s);
+}
+
 /* "±2.1 points instead of ±1", and what would reach that; of few blocks, what would measure
  * more. */
 static void format_ending_precision(FILE *out, const struct profile *profile)
 {
 	double half = 100 * format_half(profile), wanted = 100 * profile->precision;
-	bool far = !(profile->budget_needed_s <= REACH * profile->budget_s);
+	bool far = format_ending_is_far(profile);
 	char budget[FORMAT_SIZE], blocks[FORMAT_SIZE];
 
 	format_budget(budget, profile->budget_needed_s);
@@ -128,8 +134,11 @@ static void format_ending_more(FILE *out, const struct profile *profile)
 	else if (!format_ending_measured(profile) &&
 		 profile->status.id == STATUS_BUDGET &&
 		 isfinite(profile->budget_needed_s))
-		fprintf(out, ": --budget %s would do",
-			format_budget(budget, profile->budget_needed_s));
+		fprintf(out, ": --budget %s would do%s",
+			format_budget(budget, profile->budget_needed_s),
+			format_ending_is_far(profile)
+				? "; --observe needs no steps but the training's own"
+				: "");
 }
 
 /* What went wrong though it was measured. */
