@@ -418,15 +418,17 @@ static int run_main(const struct command *self, int argc, char **argv)
 	if (run.end.prices != NULL &&
 	    price_list_read(run.end.prices, &run.end.list, &err) < 0)
 		return cmd_fail(&err);
-	if (run.end.timeline != NULL && file_check(run.end.timeline, &err) < 0)
-		return cmd_fail(&err);
 	if (injection_path_find(&run.injection, run.gpu, &err) < 0)
 		return cmd_fail(&err);
 	run_told_taken(&run);
 	there = access(run.end.output, F_OK) == 0;
 	if (result_folder(run.end.output, &err) < 0 ||
-	    result_replaces(run.end.output, &err) < 0)
+	    result_replaces(run.end.output, &err) < 0 ||
+	    (run.end.timeline != NULL && file_check(run.end.timeline, &err) < 0)) {
+		if (!there)
+			rmdir(run.end.output);
 		return cmd_fail(&err);
+	}
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
 	asked = settings_loader(&run.settings, NULL);
 	repeat = shell_quote_words(argv);
