@@ -62,7 +62,7 @@ def is_whole(device):
 def check_version(scratch, version, number):
     """Kernels of 6 ms, copies of 2, a host that is 2 late; storage in memory."""
     told, result = observe(scratch, "version-" + version, "kernel=6", "copy=2", "late=2",
-                           version=version)
+                           version=version, options=["--timeline", "when.json"])
     device = row(result) or {}
     steps = next(window["steps"] for window in result["windows"] if window["kind"] == "real")
     tap.ok(device and is_whole(device) and abs(device["busy_s"] - steps * .006) < 1e-6
@@ -70,6 +70,10 @@ def check_version(scratch, version, number):
            and device["idle_host_s"] > steps * .002 - 1e-6,
            f"CUPTI {number}: busy, copying and idle are what they were", steps, device,
            told.stderr)
+    with open(scratch.at("when.json"), encoding="utf-8") as file:
+        kernels = [event for event in json.load(file) if event["name"] == "kernels"]
+    busy_us = sum(event["dur"] - event["args"]["idle_us"] for event in kernels)
+    tap.ok(abs(busy_us - 30 * 6000) < 1, f"CUPTI {number}: the timeline has all kernels", busy_us)
     tap.ok(result["cupti"]["about"].startswith(f"CUPTI {number}, ")
            and result["cupti"]["lost_records"] == 0, f"CUPTI {number} is named",
            result.get("cupti"))
