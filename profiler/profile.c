@@ -101,231 +101,6 @@ int profile_word_copy(struct profile_word *to, const struct profile_word *from)
 	return profile_copy_text(&to->other, from->other);
 }
 
-#define UNKNOWN_SHARE(...) NAN,
-
-void profile_init(struct profile *profile)
-{
-	*profile = (struct profile){
-		.status = PROFILE_NO_WORD,
-		.limit = PROFILE_NO_WORD,
-		.limit_next = PROFILE_NO_WORD,
-		.protocol = PROFILE_NO_WORD,
-		.wall_s = NAN,
-		.budget_s = NAN,
-		.precision = NAN,
-		.budget_needed_s = NAN,
-		.target_status = -1,
-		.loaders = UNKNOWN,
-		.rank = UNKNOWN,
-		.world = UNKNOWN,
-		.requests = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NAN, UNKNOWN,
-			     UNKNOWN, UNKNOWN, NAN},
-		.shuffle_run = UNKNOWN,
-		.shuffle_window = UNKNOWN,
-		.shuffle_design_effect = NAN,
-		.disk_cache = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
-			       NAN},
-		.loader_kind = PROFILE_NO_WORD,
-		.split = PROFILE_NO_WORD,
-		.handover_s = NAN,
-		.share_s = NAN,
-		PROFILE_DATASET(UNKNOWN_OF) PROFILE_LOADING(UNKNOWN_OF, "")
-			PROFILE_STAGES(UNKNOWN_OF, "") PROFILE_COUNTED(UNKNOWN_OF)
-				.proof_gap = NAN,
-		.prep_waiting = NAN,
-		.prep_contention = NAN,
-		.outside_s = NAN,
-		.outside_share = NAN,
-		.overhead = INTERVAL_UNKNOWN,
-		.overhead_floor = NAN,
-		.hit_ratio = INTERVAL_UNKNOWN,
-		.first_epoch_per_s = NAN,
-		.cpu_s_per_sample = NAN,
-		.program_reads_per_sample = NAN,
-		.program_bytes_per_sample = NAN,
-		.epoch_starts = UNKNOWN,
-		.epoch_start_s = NAN,
-		.epoch_end_s = NAN,
-		.epoch_saved_s = NAN,
-		.mapped_files = UNKNOWN,
-		.connections = UNKNOWN,
-		.unseen_processes = UNKNOWN,
-		.devices_lost = UNKNOWN,
-		.coverage = NAN,
-		.own_recipe = {.size = UNKNOWN,
-			       .cpu_s = INTERVAL_UNKNOWN,
-			       .per_s = INTERVAL_UNKNOWN,
-			       .pictures = UNKNOWN,
-			       .psnr = NAN},
-		.files_written_more = UNKNOWN,
-		.files_kept = UNKNOWN,
-		.files_lost = UNKNOWN,
-		.looked_samples = UNKNOWN,
-		.skipped = UNKNOWN,
-		.dropped_records = UNKNOWN,
-		.blocks = UNKNOWN,
-		.model = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, NAN, NAN, NULL},
-		.cost = INTERVAL_UNKNOWN,
-		.traffic = PROFILE_NO_TRAFFIC,
-		.busy = PROFILE_BUSY_UNKNOWN,
-		.together = INTERVAL_UNKNOWN,
-		.prep_cpu_per_delivered_s = NAN,
-		.device_copy_s = INTERVAL_UNKNOWN,
-		.stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
-		.rates = {TRACE_RATED(PROFILE_UNKNOWN)},
-		.proof = {.share = {STAGE_TABLE(UNKNOWN_SHARE)},
-			  .fetch_half = NAN,
-			  .slowed_half = NAN},
-	};
-}
-
-static void free_texts(struct profile *profile)
-{
-	char *texts[] = {
-		profile->version,
-		profile->started,
-		profile->status.other,
-		profile->status_why,
-		profile->protocol.other,
-		profile->repeat,
-		profile->dataset,
-		profile->source,
-		profile->digest,
-		profile->engine.other,
-		profile->engine_reason,
-		profile->cache.other,
-		profile->prep,
-		profile->output,
-		profile->features,
-		profile->device,
-		profile->device_memory,
-		profile->transfer,
-		profile->proof.basis,
-		profile->limit.other,
-		profile->limit_next.other,
-		profile->limit_why,
-		profile->bound_why,
-		profile->loader,
-		profile->directory,
-		profile->model.why,
-		profile->currency,
-		profile->busy_why,
-		profile->put_back,
-		profile->asked,
-		profile->loader_choice,
-		profile->epoch_ends,
-		profile->own_recipe.kind,
-		profile->own_recipe.type,
-		profile->own_recipe.folder,
-		profile->own_recipe.lacks,
-		profile->own_recipe.code,
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		free(texts[i]);
-	free(profile->loader_kind.other);
-	free(profile->split.other);
-	free(profile->split_why);
-	free(profile->devices_by);
-	profile_free_texts(profile->command);
-	profile_free_texts(profile->files_written);
-	profile_free_texts(profile->lost_files);
-}
-
-static void free_arrays(struct profile *profile)
-{
-	for (size_t i = 0; i < profile->window_count; i++) {
-		free(profile->windows[i].kind.other);
-		free(profile->windows[i].why);
-	}
-	for (size_t i = 0; i < profile->skip_count; i++) {
-		free(profile->skips[i].name);
-		free(profile->skips[i].reason);
-	}
-	for (size_t i = 0; i < profile->part_count; i++)
-		free(profile->parts[i].name);
-	for (size_t i = 0; i < profile->slow_count; i++)
-		free(profile->slowest[i].file);
-	for (size_t i = 0; i < profile->counter_count; i++) {
-		free(profile->counters[i].stage);
-		free(profile->counters[i].name);
-		free(profile->counters[i].rung);
-	}
-	for (size_t i = 0; i < profile->process_count; i++)
-		free(profile->processes[i].role);
-	for (size_t i = 0; i < profile->device_count; i++)
-		free(profile->devices[i].kind.other);
-	for (size_t i = 0; i < profile->fact_count; i++) {
-		free(profile->environment[i].key);
-		free(profile->environment[i].value);
-	}
-}
-
-void profile_prediction_free(struct profile_prediction *prediction)
-{
-	profile_change_free(&prediction->change);
-	free(prediction->limit.other);
-	free(prediction->advice);
-	free(prediction->why);
-	free(prediction->command);
-	prediction->limit = PROFILE_NO_WORD;
-	prediction->advice = NULL;
-	prediction->why = prediction->command = NULL;
-}
-
-void profile_drop_predictions(struct profile *profile)
-{
-	for (size_t i = 0; i < profile->prediction_count; i++)
-		profile_prediction_free(&profile->predictions[i]);
-	free(profile->predictions);
-	profile->predictions = NULL;
-	profile->prediction_count = 0;
-}
-
-static void drop_verifications(struct profile *profile)
-{
-	for (size_t i = 0; i < profile->verification_count; i++) {
-		profile_change_free(&profile->verifications[i].change);
-		free(profile->verifications[i].when);
-		free(profile->verifications[i].why);
-	}
-	free(profile->verifications);
-}
-
-void profile_free(struct profile *profile)
-{
-	free_texts(profile);
-	free_arrays(profile);
-	profile_drop_predictions(profile);
-	drop_verifications(profile);
-	free(profile->draws);
-	for (size_t i = 0; i < profile->recipe_count; i++)
-		profile_change_free(&profile->recipes[i].change);
-	free(profile->recipes);
-	for (size_t i = 0; i < profile->job_count; i++) {
-		free(profile->jobs[i].command);
-		free(profile->jobs[i].waits_for);
-		free(profile->jobs[i].why);
-	}
-	free(profile->jobs);
-	free(profile->windows);
-	free(profile->prep_curve);
-	free(profile->fetch_curve);
-	free(profile->fetch_s.count);
-	free(profile->prep_s.count);
-	free(profile->bytes.count);
-	free(profile->epochs);
-	free(profile->skips);
-	free(profile->parts);
-	free(profile->slowest);
-	free(profile->counters);
-	free(profile->processes);
-	free(profile->devices);
-	free(profile->ranks);
-	free(profile->environment);
-	profile_init(profile);
-}
-
 /* Width of a share's interval; 0: it has none. */
 static double share_width(struct interval share)
 {
@@ -490,4 +265,18 @@ void profile_free_texts(char *const *texts)
 	for (char *const *text = texts; text != NULL && *text != NULL; text++)
 		free(*text);
 	free((void *)(uintptr_t)texts);
+}
+
+int profile_set_fact(struct profile *profile, const char *key, const char *value)
+{
+	struct profile_fact *fact = profile_add_fact(profile);
+
+	if (fact != NULL && profile_text(&fact->key, "%s", key) == 0 &&
+	    profile_text(&fact->value, "%s", value) == 0)
+		return 0;
+	if (fact != NULL) {
+		free(fact->key);
+		profile->fact_count--;
+	}
+	return -ENOMEM;
 }

@@ -1,6 +1,6 @@
 /*
  * profile_fields.h - members of a profile that several places have alike, as tables: to
- * begin unknown, to be copied, to be written and read.
+ * be copied, to be written and read.
  */
 #ifndef DSA_PROFILE_FIELDS_H
 #define DSA_PROFILE_FIELDS_H
@@ -101,19 +101,5 @@
 	X("cpu_hz", NUMBER, cpu_hz) \
 	X("disturbed", YES, disturbed)
 /* clang-format on */
-
-/* Each TYPE before it is known, as an initializer. */
-#define UNKNOWN_TEXT                   NULL
-#define UNKNOWN_ENGINE                 PROFILE_NO_WORD
-#define UNKNOWN_CACHE                  PROFILE_NO_WORD
-#define UNKNOWN_KIND                   PROFILE_NO_WORD
-#define UNKNOWN_COUNT                  UNKNOWN
-#define UNKNOWN_UNSIGNED               0
-#define UNKNOWN_INDEX                  -1
-#define UNKNOWN_NUMBER                 NAN
-#define UNKNOWN_FLAG                   false
-#define UNKNOWN_YES                    false
-#define UNKNOWN_YES                    false
-#define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
 
 #endif

@@ -1,8 +1,8 @@
 /* compare_rows.c - which numbers and texts of two results are compared. */
 #include "models/compare/differences.h"
+#include "profiler/field.h"
 #include "profiler/profile.h"
 #include "reports/compare/compare_part.h"
-#include "reports/json/field.h"
 
 #include <errno.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #define DSA_BASELINE_H
 
 #include "models/gate/gate_side.h"
-#include "reports/json/field.h"
+#include "profiler/field.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* gate_json.c - the verdict of a gate for scripts, which dsa-baseline(5) describes. */
+#include "profiler/field.h"
 #include "reports/gate/gate_part.h"
-#include "reports/json/field.h"
 #include "reports/json/json_part.h"
 
 #include <stdlib.h>

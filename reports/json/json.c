@@ -2,9 +2,9 @@
 #include "reports/json/json.h"
 #include "loader/base/error.h"
 #include "models/whatif/calibration.h"
+#include "profiler/field.h"
 #include "profiler/profile_change.h"
 #include "reports/common/escape.h"
-#include "reports/json/field.h"
 #include "reports/json/json_part.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef DSA_JSON_PART_H
 #define DSA_JSON_PART_H
 
-#include "reports/json/field.h"
+#include "profiler/field.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* json_read.c - reads run.json back, whoever wrote it. */
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "profiler/field.h"
 #include "profiler/profile_change.h"
-#include "reports/json/field.h"
 #include "reports/json/json.h"
 #include "reports/json/json_part.h"
 
@@ -243,7 +243,7 @@ static int read_list(const json_t *root, const struct field_list *list,
 	if (result == 0 && values != NULL && !json_is_array(values))
 		result = json_part_wrong(err, "an array");
 	for (size_t i = 0; result == 0 && i < json_array_size(values); i++) {
-		void *element = list->add(profile);
+		void *element = field_add(list, profile);
 
 		result = element == NULL ? error_set(err, ENOMEM, "no memory")
 					 : json_part_read(json_array_get(values, i),

@@ -189,7 +189,6 @@ static void it_is_a_text_to_be_reviewed(void **state)
 				  "  ],\n"
 				  "  \"settings\": {\n"
 				  "    \"huge_pages\": false,\n"
-				  "    \"seed\": 0,\n"
 				  "    \"storage_is_memory\": false\n"
 				  "  },\n"
 				  "  \"version\": \"0.1.0\"\n"

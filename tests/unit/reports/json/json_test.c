@@ -1,7 +1,7 @@
 #include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "profiler/field.h"
 #include "profiler/profile_prediction.h"
-#include "reports/json/field.h"
 #include "reports/json/json.h"
 #include "tests/lib/nomem.h"
 
@@ -126,7 +126,7 @@ static void every_member_finds_its_way_back(void **state)
 	profile_init(&profile);
 	fill(field_profile, &profile);
 	for (const struct field_list *list = field_lists; list->path != NULL; list++)
-		fill(list->fields, list->add(&profile));
+		fill(list->fields, field_add(list, &profile));
 	text = write_text(&profile);
 	for (const struct field *field = field_profile; field->path != NULL; field++) {
 		const char *dot = strrchr(field->path, '.');

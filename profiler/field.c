@@ -1,7 +1,10 @@
-/* field.c - the tables of fields: every key of run.json. */
-#include "reports/json/field.h"
+/* field.c - the tables of fields: every key of run.json; and what goes over all of them. */
+#include "profiler/field.h"
 #include "profiler/profile_fields.h"
 #include "profiler/profile_prediction.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define AT(path, type, member)   FIELD_AT(profile, path, type, member)
 #define LINE(path, type, member) AT(path, type, member),
@@ -146,6 +149,13 @@ const struct field field_profile[] = {
 	AT("currency", TEXT, currency),
 	AT("cost", ESTIMATE, cost),
 	TRAFFIC,
+	{NULL, FIELD_END, 0},
+};
+
+/* What no file has. */
+static const struct field unwritten[] = {
+	AT("", NUMBER, proof.share[STAGE_COMPUTE]),
+	AT("", NUMBER, proof.fetch_half),
 	{NULL, FIELD_END, 0},
 };
 
@@ -352,6 +362,20 @@ static const struct field recipe[] = {
 	{NULL, FIELD_END, 0},
 };
 
+static const struct field nothing[] = {{NULL, FIELD_END, 0}};
+
+/* The rest of a change, which is none. */
+static const struct field recipe_change[] = {CHANGE, {NULL, FIELD_END, 0}};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_fact, path, type, member)
+
+static const struct field fact[] = {
+	AT("", TEXT, key),
+	AT("", TEXT, value),
+	{NULL, FIELD_END, 0},
+};
+
 #undef AT
 #define AT(path, type, member) FIELD_AT(profile_verification, path, type, member)
 
@@ -391,59 +415,165 @@ const char *field_text(enum field_type type, const void *at)
 	return type == FIELD_TEXT ? *(char *const *)at : NULL;
 }
 
-#define ADD(name)                                                                      \
-	static void *add_##name(struct profile *profile)                               \
-	{                                                                              \
-		return profile_add_##name(profile);                                    \
-	}
+/* X(NAME, path, fields, structure, array, count, fields that no file has, whether it is absent
+ * where it is empty) */
+/* clang-format off */
+#define LISTS(X) \
+	X(window, "windows", field_window, profile_window, windows, window_count, nothing, false) \
+	X(prep_point, "curves.prep", prep_point, profile_point, prep_curve, prep_points, nothing, false) \
+	X(fetch_point, "curves.fetch", fetch_point, profile_point, fetch_curve, fetch_points, nothing, false) \
+	X(epoch, "cache.epochs", epoch, profile_epoch, epochs, epoch_count, nothing, false) \
+	X(skip, "run.skips", skip, profile_skip, skips, skip_count, nothing, false) \
+	X(part, "prep_by_transform", part, profile_part, parts, part_count, nothing, false) \
+	X(slow, "prep_slowest", slow, profile_slow, slowest, slow_count, nothing, false) \
+	X(counter, "counters.stages", counter, profile_counter, counters, counter_count, nothing, false) \
+	X(process, "processes", process, profile_process, processes, process_count, nothing, false) \
+	X(device, "devices", device, profile_device, devices, device_count, nothing, true) \
+	X(rank, "ranks", rank, profile_rank, ranks, rank_count, nothing, true) \
+	X(recipe, "recipes", recipe, profile_recipe, recipes, recipe_count, recipe_change, false) \
+	X(job, "jobs", job, profile_job, jobs, job_count, nothing, false) \
+	X(prediction, "predictions", prediction, profile_prediction, predictions, prediction_count, nothing, false) \
+	X(verification, "verifications", verification, profile_verification, verifications, verification_count, nothing, false)
 
-ADD(window)
-ADD(prep_point)
-ADD(fetch_point)
-ADD(epoch)
-ADD(skip)
-ADD(part)
-ADD(slow)
-ADD(counter)
-ADD(process)
-ADD(device)
-ADD(rank)
-ADD(recipe)
-ADD(job)
-ADD(prediction)
-ADD(verification)
+/* Those that are written in ways of their own. */
+#define OTHER_LISTS(X) \
+	X(draw, "draws", field_draw, profile_draw, draws, draw_count, nothing, true) \
+	X(fact, "environment", fact, profile_fact, environment, fact_count, nothing, true)
+/* clang-format on */
 
-#define LIST(path, fields, element, array, count, adder)                               \
-	{                                                                              \
-		path, fields, sizeof(struct element), offsetof(struct profile, array), \
-			offsetof(struct profile, count), add_##adder, false            \
-	}
-#define LIST_IF_ANY(path, fields, element, array, count, adder)                        \
-	{                                                                              \
-		path, fields, sizeof(struct element), offsetof(struct profile, array), \
-			offsetof(struct profile, count), add_##adder, true             \
-	}
+#define LIST(name, path, fields, structure, array, count, unwritten, if_any)           \
+	{path,                                                                         \
+	 fields,                                                                       \
+	 unwritten,                                                                    \
+	 sizeof(struct structure),                                                     \
+	 offsetof(struct profile, array),                                              \
+	 offsetof(struct profile, count),                                              \
+	 if_any},
 
-const struct field_list field_lists[] = {
-	LIST("windows", field_window, profile_window, windows, window_count, window),
-	LIST("curves.prep", prep_point, profile_point, prep_curve, prep_points,
-	     prep_point),
-	LIST("curves.fetch", fetch_point, profile_point, fetch_curve, fetch_points,
-	     fetch_point),
-	LIST("cache.epochs", epoch, profile_epoch, epochs, epoch_count, epoch),
-	LIST("run.skips", skip, profile_skip, skips, skip_count, skip),
-	LIST("prep_by_transform", part, profile_part, parts, part_count, part),
-	LIST("prep_slowest", slow, profile_slow, slowest, slow_count, slow),
-	LIST("counters.stages", counter, profile_counter, counters, counter_count,
-	     counter),
-	LIST("processes", process, profile_process, processes, process_count, process),
-	LIST_IF_ANY("devices", device, profile_device, devices, device_count, device),
-	LIST_IF_ANY("ranks", rank, profile_rank, ranks, rank_count, rank),
-	LIST("recipes", recipe, profile_recipe, recipes, recipe_count, recipe),
-	LIST("jobs", job, profile_job, jobs, job_count, job),
-	LIST("predictions", prediction, profile_prediction, predictions,
-	     prediction_count, prediction),
-	LIST("verifications", verification, profile_verification, verifications,
-	     verification_count, verification),
-	{0},
-};
+const struct field_list field_lists[] = {LISTS(LIST){0}};
+static const struct field_list other_lists[] = {OTHER_LISTS(LIST){0}};
+
+#define LIST_NUMBER(name, ...) LIST_##name,
+enum { LISTS(LIST_NUMBER) };
+enum { OTHER_LISTS(LIST_NUMBER) };
+
+/* All is unknown. */
+static void field_clear(const struct field *fields, void *object)
+{
+	for (const struct field *field = fields; field->path != NULL; field++) {
+		void *at = (char *)object + field->offset;
+
+		if (field_table(field->type) != NULL)
+			*(struct profile_word *)at = PROFILE_NO_WORD;
+		else if (field->type == FIELD_COUNT)
+			*(uint64_t *)at = UNKNOWN;
+		else if (field->type == FIELD_NUMBER)
+			*(double *)at = NAN;
+		else if (field->type == FIELD_SHARE || field->type == FIELD_ESTIMATE)
+			*(struct interval *)at = INTERVAL_UNKNOWN;
+		else if (field->type == FIELD_INDEX || field->type == FIELD_ANSWER)
+			*(int *)at = -1;
+	}
+}
+
+static void free_text(char **text)
+{
+	free(*text);
+	*text = NULL;
+}
+
+/* Frees what it holds, which is gone then; its numbers stay. */
+static void field_free(const struct field *fields, void *object)
+{
+	for (const struct field *field = fields; field->path != NULL; field++) {
+		void *at = (char *)object + field->offset;
+
+		if (field_table(field->type) != NULL) {
+			free(((struct profile_word *)at)->other);
+			*(struct profile_word *)at = PROFILE_NO_WORD;
+		} else if (field->type == FIELD_TEXT) {
+			free_text(at);
+		} else if (field->type == FIELD_WORDS) {
+			profile_free_texts(*(char ***)at);
+			*(char ***)at = NULL;
+		} else if (field->type == FIELD_HISTOGRAM) {
+			free(((struct profile_histogram *)at)->count);
+			*(struct profile_histogram *)at = (struct profile_histogram){0};
+		}
+	}
+}
+
+/* ---- elements ---- */
+
+void *field_add(const struct field_list *list, struct profile *profile)
+{
+	size_t *count = (size_t *)((char *)profile + list->count);
+	void *old, *grown;
+
+	memcpy(&old, (char *)profile + list->array, sizeof(old));
+	grown = reallocarray(old, *count + 1, list->size);
+	if (grown == NULL)
+		return NULL;
+	memcpy((char *)profile + list->array, &grown, sizeof(grown));
+	grown = memset((char *)grown + (*count)++ * list->size, 0, list->size);
+	field_clear(list->fields, grown);
+	field_clear(list->unwritten, grown);
+	return grown;
+}
+
+/* All of them. */
+static void field_drop(const struct field_list *list, struct profile *profile)
+{
+	size_t *count = (size_t *)((char *)profile + list->count);
+	char *elements, *none = NULL;
+
+	memcpy(&elements, (char *)profile + list->array, sizeof(elements));
+	for (size_t i = 0; i < *count; i++) {
+		field_free(list->fields, elements + i * list->size);
+		field_free(list->unwritten, elements + i * list->size);
+	}
+	free(elements);
+	memcpy((char *)profile + list->array, &none, sizeof(none));
+	*count = 0;
+}
+
+#define ADD(lists, name, structure)                                                    \
+	struct structure *profile_add_##name(struct profile *profile)                  \
+	{                                                                              \
+		return field_add(&(lists)[LIST_##name], profile);                      \
+	}
+#define ADD_WRITTEN(name, path, fields, structure, ...)                                \
+	ADD(field_lists, name, structure)
+#define ADD_OTHER(name, path, fields, structure, ...) ADD(other_lists, name, structure)
+
+LISTS(ADD_WRITTEN)
+OTHER_LISTS(ADD_OTHER)
+
+void profile_drop_predictions(struct profile *profile)
+{
+	field_drop(&field_lists[LIST_prediction], profile);
+}
+
+void profile_prediction_free(struct profile_prediction *one)
+{
+	field_free(prediction, one);
+}
+
+/* ---- all of it ---- */
+
+void profile_init(struct profile *profile)
+{
+	*profile = (struct profile){0};
+	field_clear(field_profile, profile);
+	field_clear(unwritten, profile);
+}
+
+void profile_free(struct profile *profile)
+{
+	for (const struct field_list *list = field_lists; list->path != NULL; list++)
+		field_drop(list, profile);
+	for (const struct field_list *list = other_lists; list->path != NULL; list++)
+		field_drop(list, profile);
+	field_free(field_profile, profile);
+	profile_init(profile);
+}

@@ -1,9 +1,10 @@
 /*
- * field.h - where each number of a profile is found in run.json.
+ * field.h - what a profile and its elements are made of, and where each number of them is
+ * found in run.json.
  *
- * One table a structure; reading, writing, the CSV and the test of dsa-result.5 all
- * follow it, so that they can't disagree. To add a number: a member in
- * profiler/profile.h, its line here, its line in man/dsa-result.5. What a window has,
+ * One table a structure; what is unknown at first and freed in the end, reading, writing,
+ * the CSV and the test of dsa-result.5 all follow it, so that they can't disagree. To add a
+ * number: a member in profiler/profile.h, its line here, its line in man/dsa-result.5. What a window has,
  * and settings and counts, which baselines hold too, have their lines in
  * profiler/profile.h.
  */
@@ -57,11 +58,14 @@ struct field {
 struct field_list {
 	const char *path;
 	const struct field *fields;
-	size_t size;                           /* of an element */
-	size_t array, count;                   /* offsets in struct profile */
-	void *(*add)(struct profile *profile); /* profile_add_*() */
-	bool if_any;                           /* absent where it is empty */
+	const struct field *unwritten; /* that an element has, but no file */
+	size_t size;                   /* of an element */
+	size_t array, count;           /* offsets in struct profile */
+	bool if_any;                   /* absent where it is empty */
 };
+
+/* Appends an element whose fields are all unknown. NULL: no memory. */
+void *field_add(const struct field_list *list, struct profile *profile);
 
 /* The table of a type of words; NULL: it is another type. */
 const char *const *field_table(enum field_type type);
