@@ -131,7 +131,6 @@ class Hook:
     # -- which loader --
 
     def next(self, it):
-        tell_fetcher(it)
         if self.inside:  # of a loader below this one, or of another thread
             batch = self.plain(it)
             returned(it, batch)
@@ -611,6 +610,7 @@ def patch_iterator(hook, module):
 
     @functools.wraps(hook.plain)
     def __next__(self):
+        tell_fetcher(self)  # another process may be the one that is measured
         return hook.plain(self) if hook.off else hook.next(self)
 
     @functools.wraps(plain_iter)

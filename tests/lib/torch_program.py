@@ -477,6 +477,19 @@ def guards(_):
     guard_waiting()
     guard_loaders(Hook)
     guard_devices()
+    guard_other(Hook)
+
+
+def guard_other(kind):
+    """Batches of a process that is left alone have its loader's key: they are none of those of
+    the process that is measured."""
+    from dsa_hook import patch_iterator
+    module = torch.utils.data.dataloader
+    hook = kind(module, None, module._BaseDataLoaderIter.__next__)
+    hook.turn_off()
+    patch_iterator(hook, module)
+    it = iter(torch.utils.data.DataLoader([1, 2]))
+    assert next(it) == 1 and it._dataset_fetcher._dsa_key != 0
 
 
 def guard_skipping():
