@@ -279,9 +279,9 @@ def check_breaks(scratch):
         windows = result_of(scratch, "out-" + anew)["windows"]
         kinds = {w["kind"] for w in windows if w["used"]}
         tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
-               any("began another epoch" in w["why"] for w in windows),
-               f"{anew}: a loop that the program leaves is followed into its next epoch", kinds,
-               done.stderr, *windows)
+               any("began another epoch" in w["why"] for w in windows) == (anew == "anew=1"),
+               f"{anew}: a loop that the program leaves is followed into its next epoch, and "
+               "windows go on there if its loader does", kinds, done.stderr, *windows)
 
 
 def check_ahead(scratch):

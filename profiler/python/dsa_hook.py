@@ -435,7 +435,6 @@ class Hook:
         self.loading.empty()
         self.starts = 2  # what came before, and the wait for the first batch
         self.resumed = self.backwards if self.by_backward else None  # it may evaluate
-        it._dsa_steps = 0
 
     def persists(self, loader):
         """The iterator that the loader would begin anew, with workers that persist, where it is
@@ -445,6 +444,7 @@ class Hook:
             return None
         self.library.outside()
         self.resume(it)
+        it._dsa_steps = 0
         return it
 
     def check_mixed(self):
@@ -458,19 +458,26 @@ class Hook:
     def begin_epoch(self, it, entered):
         """The program began another one, and has its first batch: what that cost is no step."""
         self.library.outside()
-        if self.paused and it is not self.loading.it:
+        # Workers had no time for it, or it began none.
+        timed = self.loading.source != LOADED and not self.paused
+        if not self.observes and it is not self.loading.it and \
+                it._dsa_loader is self.loading.it._dsa_loader:
+            self.loading.rest(it)
             self.resume(it)
-            return
+        else:
+            self.cut(it)
+        if timed:
+            self.library.epoch(it._dsa_start_ns, entered - it._dsa_given_ns)
+
+    def cut(self, it):
+        """What the loader did ends: it was made anew, or its workers began with others."""
         self.paused = False
         self.library.loader(key_of_iterator(it))
         self.library.cut(self.other)
         self.other = False
-        loaded = self.loading.source == LOADED  # whose workers had no time for it
         self.follow(it, self.served(it))
         if not self.observes:  # the sampler may have ended, and goes on now
             self.loading.prime()
-        if not loaded:
-            self.library.epoch(it._dsa_start_ns, entered - it._dsa_given_ns)
 
     def leave(self):
         """dsa has seen enough, or a call failed."""

@@ -241,6 +241,13 @@ class Loading:
             self.stale = False
             self.drain()
 
+    def rest(self, it):
+        """One in whose place another gives batches: what it began on its own is thrown away."""
+        it._sampler_iter.shut = True
+        with contextlib.suppress(StopIteration):
+            while getattr(it, "_task_info", None):
+                it._sampler_iter.returned(self.next_of(it))
+
     def empty(self):
         """As an epoch begins: what was made while nobody asked is thrown away."""
         source, forced = self.source, self.stream.forced
