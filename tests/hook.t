@@ -276,8 +276,12 @@ def check_alone(scratch):
 def check_breaks(scratch):
     for anew in "anew=0", "anew=1":
         done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
-        windows = result_of(scratch, "out-" + anew)["windows"]
+        result = result_of(scratch, "out-" + anew)
+        windows = result["windows"]
         kinds = {w["kind"] for w in windows if w["used"]}
+        tap.ok(result["configuration"]["batch"] == BATCH and result["configuration"]["loaders"] == 1,
+               f"{anew}: the loader that trains is measured, and not those that were tried before",
+               result["configuration"], done.stderr)
         tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
                any("began another epoch" in w["why"] for w in windows) == (anew == "anew=1"),
                f"{anew}: a loop that the program leaves is followed into its next epoch, and "

@@ -1,10 +1,12 @@
 /* claim.c - which loader of a session drives it. */
 #include "loader/driver/driver_state.h"
 
+/* But for the program's beginning, which nothing is compared with. */
 static bool claim_any_measured(const struct trace *trace)
 {
 	for (uint32_t i = 0; i < trace->window_now && i < TRACE_WINDOWS; i++)
-		if (trace->windows[i].state == TRACE_DONE)
+		if (trace->windows[i].state == TRACE_DONE &&
+		    (trace->windows[i].flags & TRACE_WARMUP) == 0)
 			return true;
 	return false;
 }

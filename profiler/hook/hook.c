@@ -78,8 +78,17 @@ static bool hook_may_have_libdsa(const struct hook_about *about)
 	return library != NULL || about->libdsa;
 }
 
+/* By a loader of that kind, which closed before anything was measured. */
+static bool hook_was_left(const struct trace *trace, uint32_t kind)
+{
+	return !trace->observe && atomic_load(&trace->driver_done) != 0 &&
+	       trace->loader.kind == kind && driver_succeeds(trace, false);
+}
+
 int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls)
 {
+	bool succeeds;
+
 	if (hook.trace != NULL)
 		return -EBUSY;
 	hook.page = dsa_io_page();
@@ -88,6 +97,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 		return -ENOENT;
 	if (!about->untrained)
 		hook_forget_untrained(hook.trace, hook.page);
+	succeeds = hook_was_left(hook.trace, about->kind);
 	hook.calls = *calls;
 	hook.pair = UINT32_MAX;
 	hook.step_ns = hook.batch_ns = 0;
@@ -103,10 +113,10 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 		hook_refuse("several programs at once are measured with libdsa's "
 			    "loader alone, and this is the program's own",
 			    hook_may_have_libdsa(about) ? TRACE_SO_FAR : TRACE_NEVER);
-	else if (hook.trace->driver == 0)
-		hook.process = trace_claim(hook.trace, "", false);
+	else if (hook.trace->driver == 0 || succeeds)
+		hook.process = trace_claim(hook.trace, "", succeeds);
 	if (hook.process != NULL && hook_drive(about)) {
-		atomic_fetch_add(&hook.trace->loaders, 1);
+		atomic_fetch_add(&hook.trace->loaders, !succeeds);
 		return 0;
 	}
 	if (hook.process != NULL)
@@ -262,6 +272,11 @@ void dsa_hook_share(uint64_t ns)
 int dsa_hook_left(void)
 {
 	return hook.trace == NULL || hook.driver.detached || hook.driver.ended;
+}
+
+int dsa_hook_measured(void)
+{
+	return hook.trace == NULL || !driver_succeeds(hook.trace, false);
 }
 
 int dsa_hook_observes(void)

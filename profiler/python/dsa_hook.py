@@ -135,7 +135,7 @@ class Hook:
             batch = self.plain(it)
             returned(it, batch)
             return batch
-        if self.is_provisional() and self.is_trained(it):
+        if (self.is_provisional() or self.is_left_for(it)) and self.is_trained(it):
             self.drop()
         if not self.drives(it):
             return self.next_of_other(it)
@@ -265,10 +265,21 @@ class Hook:
         return (self.loading is not None and not self.by_backward and
                 self.observes == ONLY_WATCHES)
 
+    def is_left_for(self, it):
+        """The loader that drives is gone, before anything was measured of it, as one that only
+        tried a size of batches."""
+        return (self.loading is not None and not self.observes and self.loader() is None and
+                not self.drives(it) and not self.library.measured())
+
     def drop(self):
-        """What it was observed to do so far was to evaluate: libdsa forgets that."""
+        """What it was observed to do so far was to evaluate, or nothing of it was measured:
+        libdsa forgets that."""
+        if not self.observes:
+            self.library.cut(0)
         self.library.close()
-        self.loading = self.loader = None
+        self.loading = self.loader = self.resumed = None
+        self.over = self.other = self.paused = False
+        self.starts = 0
         self.mixed, self.mixed_steps = False, 0
 
     def has_waited(self, it):

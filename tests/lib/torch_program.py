@@ -289,8 +289,11 @@ def infers(folder):
 
 def breaks(folder, workers=2, anew=0):
     """Counts its steps itself: an epoch has fewer than there are batches; or is one of a subset,
-    and of a loader, made anew."""
+    and of a loader, made anew, which tries some sizes of batches before."""
     data, training = Files(folder, 1), Training(800)
+    for size in (1, 2, 4) if int(anew) else ():
+        for batch in itertools.islice(loader_of(data, size), 5):
+            training.step(batch)
     loader = loader_of(data, num_workers=int(workers))
     for _ in range(10**6):
         if int(anew):
@@ -613,10 +616,11 @@ def guard_loaders(make_hook):
     hook = make_hook(module, library, lambda it: "plain")
     stream = Stream([], iter([[1, 2]]))
     next(stream)
-    it = types.SimpleNamespace(_dsa_loader=None, _sampler_iter=stream, _dsa_steps=1)
+    it = types.SimpleNamespace(_dsa_loader=lambda: it, _sampler_iter=stream, _dsa_steps=1)
     hook.inside = True  # of another thread
     assert hook.next(it) == "plain" and not stream.given
     hook.inside, hook.loading = False, types.SimpleNamespace(asked=None)
+    hook.loader = it._dsa_loader
     assert hook.next(it) == "plain" and hook.off and b"no attribute" in told[0], told
     hook = make_hook(module, library, module._BaseDataLoaderIter.__next__)
     patch_iterator(hook, module)

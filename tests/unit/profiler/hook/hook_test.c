@@ -107,6 +107,25 @@ static void a_program_with_libdsa_is_its_own(void **state)
 	(void)state;
 	dsa_hook_close();
 	assert_int_equal(driven.trace->driver, 1);
+	driven.trace->loader.kind = TRACE_LIBDSA;
+	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), -EBUSY);
+}
+
+static void a_loader_follows_one_of_which_nothing_was_measured(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+
+	(void)state;
+	while (cached->steps < 1)
+		assert_true(fake_step());
+	dsa_hook_cut(0);
+	dsa_hook_close();
+	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), 0);
+	assert_int_equal(driven.trace->driver, 1);
+	assert_false(dsa_hook_measured());
+	fake_train(asked(TRACE_CACHED, 0, 0));
+	assert_true(dsa_hook_measured());
+	dsa_hook_close();
 	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), -EBUSY);
 }
 
@@ -316,6 +335,7 @@ int main(void)
 		TEST(the_end_is_told),
 		TEST(a_second_loader_is_refused),
 		TEST(a_program_with_libdsa_is_its_own),
+		TEST(a_loader_follows_one_of_which_nothing_was_measured),
 		TEST(why_it_goes_on_without_dsa_is_kept),
 		TEST(starts_of_epochs_add_up),
 		TEST(what_samples_take_is_counted_from_rest_to_rest),
