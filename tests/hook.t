@@ -298,8 +298,8 @@ def check_ahead(scratch):
 
 def check_wholes(scratch):
     """Batches that the data set makes have their samples, in the program and where made."""
-    for stream in (1, 0)[:1 + SOAK]:
-        done = dsa_run(scratch, "out-wholes", "-q --observe", "wholes", "data", f"stream={stream}")
+    for words in (("stream=1",), ("stream=0",), ("stream=1", "bare=1"))[:1 + 2 * SOAK]:
+        done = dsa_run(scratch, "out-wholes", "-q --observe", "wholes", "data", *words)
         result = result_of(scratch, "out-wholes")
         window, = result["windows"]
         made = [(p["samples"], BATCH * p["batches"]) for p in result["processes"]
@@ -308,7 +308,7 @@ def check_wholes(scratch):
                window["samples"] == BATCH * window["steps"] and
                made and all(samples == whole for samples, whole in made) and
                result["dataset"].get("samples", FILES) == FILES,
-               f"wholes stream={stream}: a batch is no sample", result["configuration"],
+               f"wholes {words}: a batch is no sample", result["configuration"],
                result["dataset"], window, made)
 
 

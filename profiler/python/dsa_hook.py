@@ -3,9 +3,10 @@ changed.
 
     program          for batch in loader:            its own iterator, its own loader
       patched        _BaseDataLoaderIter.__next__    tells the driver, gives its batch
-                     ... __init__, _reset            put a Stream around the sampler
+                     ... __init__, _reset            put a Stream around the sampler, tell
+                                                     what an epoch's start costs
                      fetchers' fetch                 in the workers: what a batch took
-                     DataLoader.__iter__             what an epoch's start costs
+                     DataLoader.__iter__             ends loops, or goes on where it was
                      torch.autograd.backward         which loader is trained from
                      OneCycleLR.get_lr               goes on beyond its last step
 
@@ -596,11 +597,20 @@ def guarded(hook, call, *arguments):
 
 
 def know(it, loader):
-    """Whose iterator it is."""
+    """Whose iterator it is: of a DataLoader, or of what a program gives it in the place of one,
+    which has what an iterator reads alone."""
     it._dsa_loader = weakref.ref(loader)
-    batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+    sampler = getattr(loader, "batch_sampler", None)
+    batch = getattr(loader, "batch_size", None) or getattr(sampler, "batch_size", None)
     it._dsa_loads = loader.dataset, batch, getattr(loader, "in_order", True)
     begins(it, loader.dataset)
+
+
+def begin(hook, it, began):
+    """An iterator begins an epoch."""
+    wrap(hook, it)
+    it._dsa_start_ns = now() - began
+    hook.began()
 
 
 def patch_iterator(hook, module):
@@ -617,14 +627,16 @@ def patch_iterator(hook, module):
         guarded(hook, patch_backward, hook)
         guarded(hook, hook.leave_rank)
         guarded(hook, know, self, loader)
+        began = now()
         plain_init(self, loader, *args, **kwargs)
-        guarded(hook, wrap, hook, self)
+        guarded(hook, begin, hook, self, began)
 
     @functools.wraps(plain_reset)
     def _reset(self, *args, **kwargs):
         guarded(hook, Helped.end, self)  # torch has none at work then
+        began = now()
         plain_reset(self, *args, **kwargs)
-        guarded(hook, wrap, hook, self)
+        guarded(hook, begin, hook, self, began)
 
     @functools.wraps(hook.plain)
     def __next__(self):
@@ -636,14 +648,7 @@ def patch_iterator(hook, module):
         if hook.driver.ended:
             return iter(())
         it = hook.persists(self)
-        if it is not None:
-            return it
-        began = now()
-        it = plain_iter(self)
-        if isinstance(it, base):  # or a loader of the program's kind gives what it likes
-            it._dsa_start_ns = now() - began
-        guarded(hook, hook.began)
-        return it
+        return plain_iter(self) if it is None else it
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__
     loader.__iter__ = __iter__

@@ -320,12 +320,26 @@ def counts(folder, workers=2, skips=0, persistent=0):
         print(plan.count(None), flush=True)
 
 
-def wholes(folder, stream=0):
+class Bare(types.SimpleNamespace):
+    """What an iterator reads of its loader, which a loader of a program's own has alone."""
+
+    def __init__(self, dataset, workers):
+        super().__init__(
+            dataset=dataset, num_workers=workers, _dataset_kind=1, _auto_collation=False,
+            _IterableDataset_len_called=None, _index_sampler=itertools.count(), generator=None,
+            drop_last=False, collate_fn=lambda batch: batch, prefetch_factor=2, timeout=0,
+            pin_memory=False, pin_memory_device="", persistent_workers=False,
+            worker_init_fn=None, multiprocessing_context=None)
+
+
+def wholes(folder, stream=0, bare=0):
     """A loader that puts nothing together."""
     data = (WholeStream if stream else Whole)(folder, 1)
     training = Training(800)
     for _ in range(3):
-        for batch in torch.utils.data.DataLoader(data, batch_size=None, num_workers=2):
+        batches = torch.utils.data.dataloader._MultiProcessingDataLoaderIter(Bare(data, 2)) \
+            if bare else torch.utils.data.DataLoader(data, batch_size=None, num_workers=2)
+        for batch in batches:
             training.step(batch)
 
 
@@ -625,13 +639,16 @@ def guard_loaders(make_hook):
     hook = make_hook(module, library, module._BaseDataLoaderIter.__next__)
     patch_iterator(hook, module)
     assert list(Generates([1])) == [0, 1, 2]
-    library.outside = told.append
+    library.outside = lambda: told.append("outside")
     del told[:]
     iter(loader_of([1]))  # none drives yet
     assert not told
     hook.loading = types.SimpleNamespace()
     iter(loader_of([1]))
     assert len(told) == 1, told
+    bare = Bare([[1]], 0)
+    it = module._SingleProcessDataLoaderIter(bare)
+    assert told == 2 * ["outside"] and it._dsa_loader() is bare and it._dsa_start_ns > 0, told
     guard_thread(make_hook(torch, library, None))
     guard_singles(make_hook(torch, library, None), told)
 
