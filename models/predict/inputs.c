@@ -237,9 +237,8 @@ static int inputs_find_cache(const struct profile *profile, struct inputs *input
 /* False: it does not say how many of each there were. */
 static bool inputs_counted(const struct profile *profile, bool in_turn)
 {
-	return profile->dataset_samples != UNKNOWN && profile->dataset_samples > 0 &&
-	       inputs_sound(profile->batch) && inputs_sound(profile->cores) &&
-	       profile->prefetch <= MOST_COUNT &&
+	return profile->dataset_samples > 0 && inputs_sound(profile->batch) &&
+	       inputs_sound(profile->cores) && profile->prefetch <= MOST_COUNT &&
 	       (inputs_sound(profile->workers) || (in_turn && profile->workers == 0)) &&
 	       (inputs_sound(profile->fetch_depth) || in_turn);
 }
@@ -258,6 +257,10 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 		return error_set(err, ENODATA,
 				 "an observed run measures no stage alone: run it "
 				 "without --observe");
+	if (profile->dataset_samples == UNKNOWN)
+		return error_set(err, ENODATA,
+				 "no predictions: how many samples the data set has is "
+				 "not known");
 	if (!inputs_counted(profile, inputs->in_turn))
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");

@@ -508,6 +508,8 @@ static void a_run_from_memory_knows_no_storage(void **state)
 	change.workers = 3;
 	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
 		    .02);
+	profile.dataset_samples = UNKNOWN;
+	refuse(&profile, &change, "how many samples the data set has is not known");
 	profile_free(&profile);
 }
 
