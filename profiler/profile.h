@@ -649,8 +649,8 @@ bool profile_can_repeat(const struct profile *profile);
 void profile_busy_join(struct profile_busy *busy, const struct profile_busy *more);
 
 /* Sets *text to one line, which names who else was busy and what came of it; leaves it
- * where nobody was. 0 or -ENOMEM. */
-int profile_busy_text(const struct profile_busy *busy, char **text);
+ * where nobody was. `can_observe`: --observe is advice. 0 or -ENOMEM. */
+int profile_busy_text(const struct profile_busy *busy, bool can_observe, char **text);
 
 /* Appends a fact; none, not half of one, where memory is short. 0 or -ENOMEM. */
 int profile_set_fact(struct profile *profile, const char *key, const char *value);

@@ -12,7 +12,8 @@
 #define BUSY_STEAL .01 /* of the host alone, */
 #define BUSY_READ  .1  /* what others had of all reads. */
 
-#define BUSY_ADVICE "quieten the machine, or measure it as it is with --observe"
+#define BUSY_QUIETEN "quieten the machine"
+#define BUSY_OBSERVE ", or measure it as it is with --observe"
 
 /* The mean of two means over so many windows; of one where the other is unknown. */
 static double busy_mean(double a, uint64_t windows, double b, uint64_t more)
@@ -71,7 +72,8 @@ static void busy_write_who(FILE *out, const struct profile_busy *busy)
 		fprintf(out, ", the host took %.0f%%", 100 * busy->steal_share);
 }
 
-static void busy_write_what(FILE *out, const struct profile_busy *busy)
+static void busy_write_what(FILE *out, const struct profile_busy *busy,
+			    bool can_observe)
 {
 	bool one = busy->disturbed == 1;
 
@@ -79,14 +81,16 @@ static void busy_write_what(FILE *out, const struct profile_busy *busy)
 		fputs("; that disturbed no measurement", out);
 	else
 		fprintf(out,
-			"; %" PRIu64 " of %" PRIu64 " measurements %s disturbed and %s",
+			"; %" PRIu64 " of %" PRIu64
+			" measurements %s disturbed and %s%s",
 			busy->disturbed, busy->windows, one ? "was" : "were",
 			!busy->kept ? "left out of the shares"
-			: one       ? "counts all the same: " BUSY_ADVICE
-				    : "count all the same: " BUSY_ADVICE);
+			: one       ? "counts all the same: " BUSY_QUIETEN
+				    : "count all the same: " BUSY_QUIETEN,
+			busy->kept && can_observe ? BUSY_OBSERVE : "");
 }
 
-int profile_busy_text(const struct profile_busy *busy, char **text)
+int profile_busy_text(const struct profile_busy *busy, bool can_observe, char **text)
 {
 	char *fresh = NULL;
 	size_t size;
@@ -98,7 +102,7 @@ int profile_busy_text(const struct profile_busy *busy, char **text)
 	if (out == NULL)
 		return -ENOMEM;
 	busy_write_who(out, busy);
-	busy_write_what(out, busy);
+	busy_write_what(out, busy, can_observe);
 	if (io_text(out, &fresh) == NULL)
 		return -ENOMEM;
 	free(*text);

@@ -380,7 +380,7 @@ static int note_busy(struct judge *judge)
 	if (judge->verdict->repetitions == 0)
 		return 0;
 	profile_busy_join(&busy, &judge->base->about.busy);
-	return profile_busy_text(&busy, &judge->verdict->busy);
+	return profile_busy_text(&busy, false, &judge->verdict->busy);
 }
 
 static int judge_sides(struct judge *judge)

@@ -90,7 +90,8 @@ int busy_find(const struct window *windows, size_t count, struct profile *profil
 		.disturbed = sums.disturbed,
 		.kept = sums.kept,
 	};
-	return profile_busy_text(&profile->busy, &profile->busy_why);
+	return profile_busy_text(&profile->busy, !windows->trace->observe,
+				 &profile->busy_why);
 }
 
 static double busy_seconds(uint64_t ns)

@@ -22,14 +22,19 @@ static struct profile_busy busy_of(double cpu, uint64_t disturbed, bool kept)
 }
 
 /* Frees nothing: tests end. */
-static const char *words(struct profile_busy busy)
+static const char *words_of(struct profile_busy busy, bool can_observe)
 {
 	static char *text;
 
 	free(text);
 	text = NULL;
-	assert_int_equal(profile_busy_text(&busy, &text), 0);
+	assert_int_equal(profile_busy_text(&busy, can_observe, &text), 0);
 	return text;
+}
+
+static const char *words(struct profile_busy busy)
+{
+	return words_of(busy, true);
 }
 
 static void who_was_busy_is_named(void **state)
@@ -55,6 +60,10 @@ static void who_was_busy_is_named(void **state)
 			    "other programs used 20% of the CPU (load 10.1); 1 of 24 "
 			    "measurements was disturbed and left out of the "
 			    "shares");
+	assert_string_equal(words_of(busy_of(.2, 1, true), false),
+			    "other programs used 20% of the CPU (load 10.1); 1 of 24 "
+			    "measurements was disturbed and counts all the same: "
+			    "quieten the machine");
 	assert_string_equal(words(busy_of(.2, 0, false)),
 			    "other programs used 20% of the CPU (load 10.1); that "
 			    "disturbed no measurement");
