@@ -176,7 +176,8 @@ void driver_data_ended(struct driver *driver);
 /* No batch and no window any more. From any thread. */
 void driver_end(struct driver *driver);
 
-/* A batch was taken after a wait inside dsa_next(). epoch: 0 of a repeated one. */
+/* A batch was taken after a wait inside dsa_next(). epoch: 0 of a repeated one. Several for one
+ * request are of a program that takes so many before it computes: they count as steps alike. */
 void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 		      uint64_t blocked_ns);
 

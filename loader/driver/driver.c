@@ -103,7 +103,6 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		/* it begins where the last one ended */
 		.request_ns = begins ? driver->window->begin.time_ns : now,
 		.window = driver->index,
-		.steps = 1,
 	};
 	return 1;
 }
@@ -111,8 +110,9 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 		      uint64_t blocked_ns)
 {
-	driver->step.blocked_ns = blocked_ns;
-	driver->step.samples = samples;
+	driver->step.steps++;
+	driver->step.blocked_ns += blocked_ns;
+	driver->step.samples += samples;
 	driver->step.epoch = (uint32_t)epoch;
 	driver->batches++;
 }

@@ -129,9 +129,36 @@ static void store_step(struct driver *driver, const struct trace_step *step)
 	atomic_store_explicit(&trace->step_count, at + 1, memory_order_release);
 }
 
+/* Of `whole` what the first `done` of `count` alike have. */
+static uint64_t record_part(uint64_t whole, uint32_t done, uint32_t count)
+{
+	return whole / count * done + whole % count * done / count;
+}
+
+/* Part `i` of so many, alike, of a step in which a program took so many batches: else what
+ * it computes after the last of them would look like a pause. */
+static struct trace_step step_part(const struct trace_step *step, uint32_t i,
+				   uint32_t count)
+{
+	uint64_t wall = step->end_ns - step->request_ns;
+	uint64_t blocked = step->blocked_ns < wall ? step->blocked_ns : wall;
+	struct trace_step part = *step;
+
+	part.steps = 1;
+	part.request_ns = step->request_ns + record_part(wall, i, count);
+	part.end_ns = step->request_ns + record_part(wall, i + 1, count);
+	part.longest_ns = record_part(wall - blocked, i + 1, count) -
+			  record_part(wall - blocked, i, count);
+	part.blocked_ns = part.end_ns - part.request_ns - part.longest_ns;
+	part.samples = (uint32_t)(record_part(step->samples, i + 1, count) -
+				  record_part(step->samples, i, count));
+	return part;
+}
+
 void record_step(struct driver *driver, uint64_t now)
 {
 	struct trace_step *step = &driver->step;
+	uint32_t batches = step->steps > 0 ? step->steps : 1;
 
 	if (!driver->stepping)
 		return;
@@ -139,10 +166,13 @@ void record_step(struct driver *driver, uint64_t now)
 	if (driver->window == NULL || !driver->measuring)
 		return;
 	step->end_ns = now;
-	step->longest_ns = now - step->request_ns - step->blocked_ns; /* compute */
-	driver->window->steps++;
+	driver->window->steps += batches;
 	driver->window->samples += step->samples;
-	store_step(driver, step);
+	for (uint32_t i = 0; i < batches; i++) {
+		struct trace_step part = step_part(step, i, batches);
+
+		store_step(driver, &part);
+	}
 }
 
 void record_extend(const struct driver *driver, uint64_t now)

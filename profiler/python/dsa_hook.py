@@ -40,6 +40,7 @@ SOON_NS = 10**9
 MIXED = 16  # steps in a row
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
+TOGETHER = 256  # batches of one step, before a backward
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -124,6 +125,8 @@ class Hook:
         self.mixed_steps = 0  # and in so many before it
         self.training = None
         self.interrupted = False  # by the user
+        self.taken = 0  # batches of its step under way,
+        self.trained = 0  # which began after so many backwards
         self.length = 0  # batches of its epoch, as the program has it
         self.paused = False  # that is over, and the window goes on with the next one,
         self.starts = 0  # of which so many steps do not count,
@@ -396,10 +399,11 @@ class Hook:
             self.check_end(it, entered)
         if self.starts > 0 or self.backwards == self.resumed:
             self.starts -= self.starts > 0
+            self.taken = 0
             library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
-        if not library.request(entered):
+        if not self.takes_more() and not library.request(entered):
             self.leave()
         began = now()
         if loading.source in POOLED:
@@ -418,6 +422,15 @@ class Hook:
         library.delivered(count, now() - began)
         it._dsa_steps += 1
         return batch
+
+    def takes_more(self):
+        """Of a program that takes several batches before it trains from them they are of one
+        step: no window begins or ends between them."""
+        more = (0 < self.taken < TOGETHER and self.by_backward and
+                self.backwards == self.trained and self.trains_in == threading.get_ident())
+        self.taken = self.taken + 1 if more else 1
+        self.trained = self.backwards
+        return more
 
     def check_end(self, it, entered):
         """Whether it is beyond the end of its own epoch: that ends there, or goes on as long as
@@ -470,6 +483,7 @@ class Hook:
     def begin_epoch(self, it, entered):
         """The program began another one, and has its first batch: what that cost is no step."""
         self.library.outside()
+        self.taken = 0
         # Workers had no time for it, or it began none.
         timed = self.loading.source != LOADED and not self.paused
         if not self.observes and it is not self.loading.it and \

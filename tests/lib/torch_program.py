@@ -646,9 +646,8 @@ def guard_loaders(make_hook):
     hook.loading = types.SimpleNamespace()
     iter(loader_of([1]))
     assert len(told) == 1, told
-    bare = Bare([[1]], 0)
-    it = module._SingleProcessDataLoaderIter(bare)
-    assert told == 2 * ["outside"] and it._dsa_loader() is bare and it._dsa_start_ns > 0, told
+    it = module._SingleProcessDataLoaderIter(Bare([[1]], 0))
+    assert told == 2 * ["outside"] and it._dsa_loads[0] == [[1]] and it._dsa_start_ns > 0, told
     guard_thread(make_hook(torch, library, None))
     guard_singles(make_hook(torch, library, None), told)
 
@@ -685,11 +684,12 @@ def guard_thread(hook):
     it = types.SimpleNamespace(_dsa_loads=([1], 1, True), _num_workers=0, _sampler_iter=stream,
                                _dataset_kind=0, _index_sampler=[])
     patch_backward(hook)
-    hook.by_backward = True
+    hook.by_backward, hook.trains_in = True, threading.get_ident()
+    assert [hook.takes_more() for _ in range(3)] == [False, True, True]
     thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
     thread.start()
     thread.join()
-    assert hook.about(it).apart == 1
+    assert hook.about(it).apart == 1 and not hook.takes_more() and not hook.takes_more()
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
 

@@ -190,6 +190,35 @@ static void train(const struct trace_window *window)
 		assert_true(step());
 }
 
+static void batches_that_are_taken_together_are_steps_alike(void **state)
+{
+	enum { TOGETHER = 8 };
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	const struct trace_step *steps = driven.trace->steps;
+
+	(void)state;
+	window->settle = 0;
+	window->length_ns = 0;
+	window->min_steps = 2 * TOGETHER;
+	while (window->state < TRACE_DONE) {
+		assert_true(step());
+		for (int more = 1; more < TOGETHER; more++)
+			driver_delivered(&made_up.driver, DRIVEN_BATCH, 0, 1000);
+		clock_sleep_until(clock_now() + TRACE_PAUSE_NS / 50);
+	}
+	assert_int_equal(window->steps % TOGETHER, 0);
+	assert_int_equal(window->samples, window->steps * DRIVEN_BATCH);
+	assert_int_equal(window->step_records, window->steps);
+	for (uint32_t i = 0; i < TOGETHER; i++) {
+		assert_int_equal(steps[i].steps, 1);
+		assert_int_equal(steps[i].samples, DRIVEN_BATCH);
+		assert_in_range(steps[i].blocked_ns, 873, 877);
+		assert_in_range(steps[i].longest_ns, steps[0].longest_ns - 1,
+				steps[0].longest_ns + 1);
+		assert_int_equal(steps[i].end_ns, steps[i + 1].request_ns);
+	}
+}
+
 static void each_window_is_entered_from_rest_and_left(void **state)
 {
 	struct trace_window *real = driven_ask(TRACE_REAL);
@@ -670,6 +699,7 @@ static void an_observed_run_is_not_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		MADE_UP(batches_that_are_taken_together_are_steps_alike),
 		MADE_UP(each_window_is_entered_from_rest_and_left),
 		MADE_UP(its_own_numbers_are_in_the_snapshots),
 		MADE_UP(what_it_cannot_do_is_refused_and_the_next_goes_on),
