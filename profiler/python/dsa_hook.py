@@ -283,7 +283,7 @@ class Hook:
         self.library.close()
         self.loading = self.loader = self.resumed = None
         self.over = self.other = self.paused = False
-        self.starts = 0
+        self.starts = self.taken = 0
         self.mixed, self.mixed_steps = False, 0
 
     def has_waited(self, it):
@@ -655,6 +655,8 @@ def patch_iterator(hook, module):
     @functools.wraps(hook.plain)
     def __next__(self):
         tell_fetcher(self)  # another process may be the one that is measured
+        if hook.driver.ended:
+            raise StopIteration
         return hook.plain(self) if hook.off else hook.next(self)
 
     @functools.wraps(plain_iter)

@@ -641,13 +641,14 @@ def guard_loaders(make_hook):
     assert list(Generates([1])) == [0, 1, 2]
     library.outside = lambda: told.append("outside")
     del told[:]
-    iter(loader_of([1]))  # none drives yet
-    assert not told
+    assert iter(loader_of([1])) is not None and not told  # none drives yet
     hook.loading = types.SimpleNamespace()
     iter(loader_of([1]))
     assert len(told) == 1, told
     it = module._SingleProcessDataLoaderIter(Bare([[1]], 0))
     assert told == 2 * ["outside"] and it._dsa_loads[0] == [[1]] and it._dsa_start_ns > 0, told
+    hook.driver.ended = True
+    assert not list(it)
     guard_thread(make_hook(torch, library, None))
     guard_singles(make_hook(torch, library, None), told)
 
