@@ -620,10 +620,10 @@ def know(it, loader):
     begins(it, loader.dataset)
 
 
-def begin(hook, it, began):
-    """An iterator begins an epoch."""
+def begin(hook, it):
+    """An iterator begins an epoch; one with workers is reset once they are started, too."""
     wrap(hook, it)
-    it._dsa_start_ns = now() - began
+    it._dsa_start_ns = now() - it._dsa_began_ns
     hook.began()
 
 
@@ -633,7 +633,7 @@ def patch_iterator(hook, module):
 
     base._dsa_loader, base._dsa_loads = NOBODY, (None, None, True)
     base._dsa_steps = base._dsa_start_ns = base._dsa_backwards = base._dsa_driven = 0
-    base._dsa_given_ns = 0
+    base._dsa_given_ns = base._dsa_began_ns = 0
     base._dsa_data_key = 0
 
     @functools.wraps(plain_init)
@@ -641,16 +641,17 @@ def patch_iterator(hook, module):
         guarded(hook, patch_backward, hook)
         guarded(hook, hook.leave_rank)
         guarded(hook, know, self, loader)
-        began = now()
+        self._dsa_began_ns = now()
         plain_init(self, loader, *args, **kwargs)
-        guarded(hook, begin, hook, self, began)
+        guarded(hook, begin, hook, self)
 
     @functools.wraps(plain_reset)
     def _reset(self, *args, **kwargs):
         guarded(hook, Helped.end, self)  # torch has none at work then
-        began = now()
+        if self._dsa_given_ns > 0 or self._dsa_began_ns == 0:
+            self._dsa_began_ns = now()
         plain_reset(self, *args, **kwargs)
-        guarded(hook, begin, hook, self, began)
+        guarded(hook, begin, hook, self)
 
     @functools.wraps(hook.plain)
     def __next__(self):

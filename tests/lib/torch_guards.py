@@ -1,0 +1,283 @@
+"""What programs hand to the hook must not fail in it: tests/hook.t runs this with the hook in
+PYTHONPATH. It ends with 0 where all holds."""
+import multiprocessing
+import sys
+import threading
+import time
+import types
+import weakref
+
+import torch
+
+from torch_program import Bare, loader_of
+
+
+class Length:
+    """Of the kind that only a program knows why."""
+
+    def __len__(self):
+        raise RuntimeError("not yet")
+
+
+def main():
+    """What programs hand to the hook must not fail in it."""
+    from dsa_batches import Pool, count
+    from dsa_hook import Hook
+    from dsa_recipe import innermost
+    assert count(Length()) == 0 and count([1]) == 1
+    itself = types.SimpleNamespace()
+    itself.dataset = itself
+    assert innermost(itself) == (itself, "SimpleNamespace")
+    hook, mine, other = Hook(None, None, None), [torch.ones(2)], [torch.ones(2)]
+    hook.loading, hook.backwards, hook.driven = True, 3, 5
+    for data, steps, driven, same in ((other, 0, 5, False), (other, 1, 4, False),
+                                      (other, 1, 5, True), (mine, 0, 0, True)):
+        it = types.SimpleNamespace(_dsa_loads=(data, 8, True), _dsa_loader=None, _dsa_steps=steps,
+                                   _dsa_driven=driven, _dsa_backwards=2)
+        hook.loader, hook.loads = (lambda: None), (mine, 8, True)
+        assert hook.succeeds(it) == same
+    with torch.inference_mode():
+        pool = Pool(torch)
+        pool.add(mine, 2)
+        pool.give()[0][0].zero_()
+        assert pool.give()[0][0].eq(1).all()
+    pool.clear()
+    pool.add(mine, 2)
+    (pool.give()[0][0].requires_grad_() * 2).sum().backward()
+    given = pool.give()[0][0]
+    assert not given.requires_grad and given.grad is None
+    given.data = torch.zeros(3)
+    assert pool.give()[0][0].equal(torch.ones(2))
+    guard_pinned(Pool(torch))
+    guard_patience(Hook(None, None, None))
+    guard_skipping()
+    guard_waiting()
+    guard_devices()
+    guard_other(Hook)
+    guard_loaders(Hook)  # whose loops have ended
+
+
+def guard_other(kind):
+    """Batches of a process that is left alone have its loader's key: they are none of those of
+    the process that is measured."""
+    from dsa_hook import patch_iterator
+    module = torch.utils.data.dataloader
+    hook = kind(module, None, module._BaseDataLoaderIter.__next__)
+    hook.turn_off()
+    patch_iterator(hook, module)
+    it = iter(torch.utils.data.DataLoader([1, 2]))
+    assert next(it) == 1 and it._dataset_fetcher._dsa_key != 0
+
+
+def guard_skipping():
+    """A program skips that trains from none beyond the end, but for what it never trains from."""
+    from dsa_hook import IDLE
+    from dsa_hook import Training as Trains
+    for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
+                                 (0, True, False)):
+        training, backwards = Trains(7, every > 0), 7
+        for number in range(60):
+            backwards += every > 0 and number % every == 0
+            assert not training.skips(backwards, False)
+        skips = [training.skips(backwards, beyond) for _ in range(every + IDLE)]
+        assert any(skips) == found and not any(skips[:IDLE - 1]), (every, beyond)
+    training = Trains(0, True)  # gradients of 32 batches are added up, over the end of an epoch
+    assert not any(training.skips(1 + number // 32, number >= 60) for number in range(200))
+
+
+def guard_devices():
+    """What is known of a device that is none of ours."""
+    from dsa_driver import AWAITED, CAPTURED, NO_DEVICES, UNAWAITED, still
+
+    def fails(why):
+        raise RuntimeError(why)
+
+    cuda, found = torch.cuda, [still()]
+    for waits, xpu in ((lambda: None, False), (lambda: fails("no such device"), False),
+                       (lambda: fails("operation not permitted when stream is capturing"), False),
+                       (lambda: None, True)):
+        one = types.SimpleNamespace(is_initialized=lambda: True, synchronize=waits,
+                                    is_current_stream_capturing=lambda: False)
+        if xpu:
+            del one.is_current_stream_capturing
+            torch.xpu, torch.cuda = one, cuda
+        else:
+            torch.cuda = one
+        found.append(still())
+    del torch.xpu
+    sys.modules["torch_xla"] = types
+    found.append(still())
+    assert found == [NO_DEVICES, AWAITED, UNAWAITED, CAPTURED, AWAITED, UNAWAITED], found
+
+
+def guard_patience(hook):
+    """Waiting for a backward() ends, but not while the program validates before it trains."""
+    import dsa_hook
+    hook.torch, hook.observes, dsa_hook.PATIENCE_S = torch, 0, 0
+    it = types.SimpleNamespace(_dsa_steps=1, _dsa_backwards=0, _dsa_driven=0)
+    weight = torch.nn.Parameter(torch.zeros(()))
+    assert not hook.is_to_drive(it)
+    with torch.no_grad():
+        assert not dsa_hook.has_optimizer(torch.optim.Optimizer)
+        torch.optim.AdamW([weight])
+        assert not hook.is_to_drive(it) and not hook.is_to_drive(it)
+    assert hook.is_to_drive(it)
+
+
+class Stuck:
+    """An iterator with a worker that gives nothing, and another one that gives all it gets."""
+
+    def __init__(self):
+        self._num_workers = self._prefetch_factor = self._send_idx = 2
+        self._task_info, self._workers_status = {0: (0,), 1: (0,)}, [True, True]
+        self._tasks_outstanding, self._rcvd_idx, self.made = 2, 0, []
+
+    def _try_put_index(self):
+        assert self._workers_status == [False, True]
+        self.made.append(self._send_idx)
+        self._task_info[self._send_idx] = (1,)
+        self._send_idx += 1
+        self._tasks_outstanding += 1
+
+    def _try_get_data(self, _):
+        if not self.made:
+            return False, None
+        self._tasks_outstanding -= 1
+        index = self.made.pop()
+        self._task_info[index] += (None,)
+        return True, (index, None)
+
+
+def guard_waiting():
+    """A worker that waits is waited for, but not for ever, nor does the other one make ever more."""
+    import dsa_loading
+    from dsa_batches import Stream
+    from dsa_driver import Unmeasured
+    dsa_loading.SILENCE_NS, dsa_loading.HELPED_NS = 0, 10**9
+    it, stream, told = Stuck(), Stream([], iter([])), []
+    dsa_loading.Helped(it, stream, types.SimpleNamespace(outside=told.append)).begin()
+    for _ in range(20):
+        it._try_get_data(.01)
+    assert not told and it._send_idx == 2 + 4 and it._workers_status == [True, True]
+    for _ in range(4):
+        it._try_put_index()
+    assert it._send_idx == 2 + 4
+    stream.shut = True
+    try:
+        while True:
+            it._try_get_data(.01)
+    except Unmeasured:
+        assert stream.shut and it._send_idx > 2 + 4
+    dsa_loading.Helped.end(it)
+    assert not it.made and it._try_get_data(0) == (False, None)
+
+
+class Generates(torch.utils.data.DataLoader):
+    """A loader whose iterator is none of torch's, and takes no attribute."""
+
+    def _get_iterator(self):
+        return (i for i in range(3))
+
+
+class LateProcess(multiprocessing.context.ForkProcess):
+    """That takes .1 s to start."""
+
+    def start(self):
+        time.sleep(.1)
+        super().start()
+
+
+class Late(multiprocessing.context.ForkContext):
+    Process = LateProcess
+
+
+def guard_loaders(make_hook):
+    """Iterators that are not what torch's are, and a hook that fails in the middle."""
+    from dsa_batches import Stream
+    from dsa_hook import patch_iterator
+    told = []
+    library = types.SimpleNamespace(refuse=told.append, cut=lambda other: None,
+                                    observes=lambda: 0)
+    module = torch.utils.data.dataloader
+    hook = make_hook(module, library, lambda it: "plain")
+    stream = Stream([], iter([[1, 2]]))
+    next(stream)
+    it = types.SimpleNamespace(_dsa_loader=lambda: it, _sampler_iter=stream, _dsa_steps=1)
+    hook.inside = True  # of another thread
+    assert hook.next(it) == "plain" and not stream.given
+    hook.inside, hook.loading = False, types.SimpleNamespace(asked=None)
+    hook.loader = it._dsa_loader
+    assert hook.next(it) == "plain" and hook.off and b"no attribute" in told[0], told
+    hook = make_hook(module, library, module._BaseDataLoaderIter.__next__)
+    patch_iterator(hook, module)
+    assert list(Generates([1])) == [0, 1, 2]
+    library.outside = lambda: told.append("outside")
+    del told[:]
+    assert iter(loader_of([1])) is not None and not told  # none drives yet
+    hook.loading = types.SimpleNamespace()
+    iter(loader_of([1]))
+    assert len(told) == 1, told
+    it = module._SingleProcessDataLoaderIter(Bare([[1]], 0))
+    assert told == 2 * ["outside"] and it._dsa_loads[0] == [[1]] and it._dsa_start_ns > 0, told
+    assert iter(loader_of([1], num_workers=1, multiprocessing_context=Late()))._dsa_start_ns > 1e8
+    hook.driver.ended = True
+    assert not list(it)
+    guard_thread(make_hook(torch, library, None))
+    guard_singles(make_hook(torch, library, None), told)
+
+
+def guard_singles(hook, told):
+    """A program that begins the loader anew for each batch is told so; not one that also loops,
+    or what yields these is watched."""
+    import dsa_library
+    from dsa_hook import SINGLES, guarded
+    loaders = Length(), Length()
+    del told[:]
+    it = types.SimpleNamespace(_dsa_loader=weakref.ref(loaders[0]), _dsa_steps=0)
+    hook.backwards, dsa_library.watching = SINGLES, True
+    for _ in range(2 * SINGLES):
+        guarded(hook, hook.count_single, it)
+    hook.backwards, dsa_library.watching = 0, None
+    assert not hook.off
+    for number in range(2 * SINGLES + 1):
+        for loader in loaders:
+            it = types.SimpleNamespace(_dsa_loader=weakref.ref(loader), _dsa_steps=0)
+            guarded(hook, hook.count_single, it)
+            it._dsa_steps = 1
+            if number == SINGLES - 1:
+                guarded(hook, hook.count_single, it)
+        hook.backwards += 1
+        assert hook.off == (number == 2 * SINGLES), number
+    assert len(told) == 1 and b"next(iter(loader))" in told[0] and len(told[0]) < 160, told
+
+
+def guard_thread(hook):
+    """Which thread trains, and that it is not the one that asks."""
+    from dsa_hook import patch_backward
+    stream = types.SimpleNamespace(most=1, whole=False)
+    it = types.SimpleNamespace(_dsa_loads=([1], 1, True), _num_workers=0, _sampler_iter=stream,
+                               _dataset_kind=0, _index_sampler=[])
+    patch_backward(hook)
+    hook.by_backward, hook.trains_in = True, threading.get_ident()
+    assert [hook.takes_more() for _ in range(3)] == [False, True, True]
+    thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
+    thread.start()
+    thread.join()
+    assert hook.about(it).apart == 1 and not hook.takes_more() and not hook.takes_more()
+    torch.ones(1, requires_grad=True).sum().backward()
+    assert hook.about(it).apart == 0
+
+
+def guard_pinned(pool):
+    """What was pinned is again. Without a device no memory is: what torch is asked for."""
+    plain, pinned = (torch.Tensor.is_pinned, torch.Tensor.pin_memory), []
+    mine = torch.ones(2)
+    torch.Tensor.is_pinned = lambda tensor: tensor is mine
+    torch.Tensor.pin_memory = lambda tensor: pinned.append(tensor) or tensor
+    pool.add([mine, torch.ones(2)], 2)
+    torch.Tensor.is_pinned, torch.Tensor.pin_memory = plain
+    assert len(pinned) == 1 and pinned[0] is not mine and pinned[0].equal(mine)
+
+
+if __name__ == "__main__":
+    main()
