@@ -12,6 +12,9 @@
 
 #define BETWEEN 4 /* reads of the loader, at most, that it has not counted yet */
 
+#define NOTHING (1. / 8)  /* of all that is computed: what steps do between pauses */
+#define OFTEN   (1. / 64) /* of the steps: pauses that come so often are of the loop */
+
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 
 bool window_judge(struct window *window, bool proven, const char *reason, ...)
@@ -231,6 +234,29 @@ static void add_step(struct window *window, const struct trace_step *step)
 	window->outside_s += left_out * 1e-9;
 }
 
+/*
+ * What a program computes once for several batches, which it took one after the other, is no
+ * pause: it comes again and again, and besides it nothing is computed.
+ */
+static bool takes_several(const struct window *window, const struct trace_step *steps,
+			  size_t count)
+{
+	double all = 0, paused = 0;
+	size_t pauses = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double compute = compute_ns(&steps[i]) * steps[i].steps;
+
+		all += compute;
+		if (window_holds_pause(window, &steps[i])) {
+			paused += compute;
+			pauses++;
+		}
+	}
+	return pauses >= 2 && (double)pauses >= OFTEN * window->raw->steps &&
+	       all - paused < NOTHING * all;
+}
+
 static void add_steps(struct window *window)
 {
 	size_t count;
@@ -240,6 +266,8 @@ static void add_steps(struct window *window)
 	if (count > 0)
 		window->typical_ns = ahead ? window_ahead_ns(window, steps, count)
 					   : typical_ns(steps, count);
+	if (!ahead && takes_several(window, steps, count))
+		window->typical_ns = INFINITY; /* none is a pause */
 	for (size_t i = 0; i < count; i++)
 		add_step(window, &steps[i]);
 	window->outside_s += (double)window->raw->outside_ns * 1e-9;

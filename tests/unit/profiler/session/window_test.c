@@ -50,6 +50,32 @@ static double read_more(void)
 	return window.covariate[WINDOW_READ];
 }
 
+/* Steps of 1 ms, of which every nth computes for so many more. */
+static double outside_s(unsigned nth, unsigned more_ms)
+{
+	struct trace_step *steps = &trace->steps[raw->first_step];
+	uint64_t at = steps[0].request_ns;
+	struct window window;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		uint64_t ms = i % nth == nth - 1 ? 1 + more_ms : 1;
+
+		steps[i].request_ns = at;
+		steps[i].end_ns = at += ms * 1000000;
+		steps[i].blocked_ns = 900000;
+		steps[i].longest_ns = ms * 1000000 - 900000;
+	}
+	window_measure(trace, 0, &window);
+	return window.outside_s;
+}
+
+static void what_is_computed_once_for_several_batches_is_no_pause(void **state)
+{
+	(void)state;
+	close_to(outside_s(4, 200), 0, 1e-9);
+	close_to(outside_s(10, 200), .201, 1e-9); /* once: it may be anything */
+}
+
 static void a_drawn_window_reads_its_misses(void **state)
 {
 	(void)state;
@@ -119,6 +145,7 @@ static void few_steps_bound_nothing_of_a_program_ahead_of_its_device(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(what_is_computed_once_for_several_batches_is_no_pause),
 		TEST(a_drawn_window_reads_its_misses),
 		TEST(what_a_cache_that_never_evicts_holds_is_not_read),
 		TEST(reads_that_the_loader_has_not_counted_yet_are_its_own),
