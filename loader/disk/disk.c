@@ -11,6 +11,7 @@
  */
 #include "loader/disk.h"
 #include "loader/base/blob.h"
+#include "loader/base/bytes/array.h"
 #include "loader/base/error.h"
 #include "loader/base/thread_pool.h"
 #include "loader/base/variants.h"
@@ -91,18 +92,14 @@ struct disk_found {
 static int disk_found_add(void *context, const struct stored_key *key, int64_t time_ns)
 {
 	struct disk_found *found = context;
+	struct disk_found_id *ids =
+		array_grow(found->ids, &found->room, found->count + 1, sizeof(*ids));
 
 	(void)time_ns;
-	if (found->count == found->room) {
-		size_t room = found->room > 0 ? 2 * found->room : 1024;
-		struct disk_found_id *ids = realloc(found->ids, room * sizeof(*ids));
-
-		if (ids == NULL)
-			return -ENOMEM;
-		found->ids = ids;
-		found->room = room;
-	}
-	found->ids[found->count++] = (struct disk_found_id){key->id[0], key->size};
+	if (ids == NULL)
+		return -ENOMEM;
+	found->ids = ids;
+	ids[found->count++] = (struct disk_found_id){key->id[0], key->size};
 	return 0;
 }
 

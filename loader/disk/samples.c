@@ -1,5 +1,6 @@
 /* samples.c - names samples by where they lie, and their versions by what they are. */
 #include "loader/disk/samples.h"
+#include "loader/base/clock.h"
 #include "loader/base/limits.h"
 #include "loader/disk/store.h"
 #include "loader/net.h"
@@ -76,7 +77,7 @@ static uint64_t samples_hash_status(const struct stat *status)
 static int samples_file_version(const struct source_place *place,
 				struct stored_key *key)
 {
-	int64_t modified, changed, now = store_now();
+	int64_t modified, changed, now = (int64_t)clock_real();
 	struct stat status;
 
 	if (fstatat(place->dir, place->path, &status, 0) < 0)

@@ -1,6 +1,7 @@
 /* store.c - opens the folder, reads and writes objects. */
 #include "loader/disk/store.h"
 #include "loader/base/blob.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"
 #include "loader/base/name.h"
@@ -29,14 +30,6 @@ enum { PAGE_BYTES = 4096, IDLE = 64 << 20, TRIES = 3, OPENINGS = 100 };
  * once a day. Who goes by the time of writing leaves that as it is, and notes it as the time of
  * access. */
 #define NOTED_NS (INT64_C(86400) * 1000000000)
-
-int64_t store_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int64_t store_ns(const struct timespec *time)
 {
@@ -378,7 +371,7 @@ static ssize_t store_fill(struct store *store, int fd, const struct blob *blob)
 
 static void store_note_use(const struct store *store, int fd, const struct stat *status)
 {
-	int64_t now = store_now();
+	int64_t now = (int64_t)clock_real();
 	bool modified = store->order != STORE_OLDEST_WRITTEN;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
 
@@ -453,7 +446,7 @@ static int store_fill_new(int fd, const struct stored_key *key, const void *byte
 			  uint32_t length)
 {
 	unsigned char head[STORED_HEAD];
-	int64_t now = store_now();
+	int64_t now = (int64_t)clock_real();
 	const struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
 		{.tv_sec = now / 1000000000, .tv_nsec = now % 1000000000},
@@ -492,7 +485,7 @@ static int store_write_new(struct store *store, const struct stored_key *key,
 
 	stored_path(key, path);
 	snprintf(new, sizeof(new), STORE_NEW "/%d-%u-%016" PRIx64, (int)getpid(),
-		 store->number++, (uint64_t)store_now());
+		 store->number++, clock_real());
 	fd = openat(store->folder, new,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -102,9 +102,6 @@ int store_list(struct store *store, const struct store_scan *scan);
 bool store_reserve(struct store *store, uint64_t bytes);
 void store_release(struct store *store, uint64_t bytes);
 
-/* The clock of the files' times. */
-int64_t store_now(void);
-
 /* The time of a file that the order goes by: when it was written or, unless that is all the
  * order asks for, last used. */
 int64_t store_time(const struct store *store, const struct stat *status);

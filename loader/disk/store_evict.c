@@ -6,6 +6,8 @@
  * is left is older than all that is not in the list, so the order is exact. A sweep asks
  * for each file's time once, for as many evictions as a sixteenth of the files.
  */
+#include "loader/base/bytes/array.h"
+#include "loader/base/clock.h"
 #include "loader/disk/store.h"
 
 #include <errno.h>
@@ -37,19 +39,15 @@ struct sweep {
 static int sweep_each(void *context, const struct stored_key *key, int64_t time_ns)
 {
 	struct sweep *sweep = context;
+	struct store_victim *list = sweep->list;
 
 	if (time_ns >= sweep->before_ns)
 		return 0;
-	if (sweep->count == sweep->room) {
-		size_t room = sweep->room > 0 ? 2 * sweep->room : 1024;
-		struct store_victim *list = realloc(sweep->list, room * sizeof(*list));
-
-		if (list == NULL)
-			return -ENOMEM;
-		sweep->list = list;
-		sweep->room = room;
-	}
-	sweep->list[sweep->count++] = (struct store_victim){*key, time_ns};
+	list = array_grow(list, &sweep->room, sweep->count + 1, sizeof(*list));
+	if (list == NULL)
+		return -ENOMEM;
+	sweep->list = list;
+	list[sweep->count++] = (struct store_victim){*key, time_ns};
 	return 0;
 }
 
@@ -68,7 +66,8 @@ static bool store_sweep(struct store *store)
 {
 	struct store_victims *victims = &store->victims;
 	bool keeps = store->order == STORE_KEEPS;
-	struct sweep sweep = {.before_ns = keeps ? store_now() - UNUSED_NS : INT64_MAX};
+	struct sweep sweep = {.before_ns = keeps ? (int64_t)clock_real() - UNUSED_NS
+						 : INT64_MAX};
 	const struct store_scan scan = {
 		.each = sweep_each, .context = &sweep, .times = true};
 	size_t most;

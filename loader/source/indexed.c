@@ -1,5 +1,6 @@
 /* indexed.c - opens the index of a data set of files, and answers from it. */
 #include "loader/source/indexed.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/source/index_cache.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct indexed {
@@ -42,18 +42,10 @@ static int open_base(const char *path, struct error *err)
 	return fd;
 }
 
-static int64_t wall_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static int find_index(const struct index_origin *origin, index_build build,
 		      const char *index_dir, struct index *index, struct error *err)
 {
-	int64_t began = wall_clock();
+	int64_t began = (int64_t)clock_real();
 	struct index_cache cache;
 	int result;
 

@@ -11,17 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { AT_ONCE = 32 };
-
-static int64_t objects_wall_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 int objects_ask(struct objects *objects, struct net_get *get, struct error *err)
 {
@@ -65,7 +56,7 @@ static int objects_list(struct objects *objects, const struct objects_how *how,
 {
 	int result;
 
-	objects->listed_ns = objects_wall_clock();
+	objects->listed_ns = (int64_t)clock_real();
 	result = how->list(objects, config, err);
 	if (result < 0)
 		return result;
@@ -126,7 +117,7 @@ static int objects_list_once(struct objects *objects, const struct objects_how *
 static int objects_index(struct objects *objects, const struct objects_how *how,
 			 const struct source_config *config, struct error *err)
 {
-	int64_t after_ns = config->relist ? objects_wall_clock() : 0;
+	int64_t after_ns = config->relist ? (int64_t)clock_real() : 0;
 	char place[PATH_MAX];
 	int result;
 
@@ -143,7 +134,7 @@ static int objects_index(struct objects *objects, const struct objects_how *how,
 static void objects_facts(const struct objects *objects, struct source_facts *facts)
 {
 	const struct index_head *head = objects->index.head;
-	double age_s = (double)(objects_wall_clock() - objects->listed_ns) * 1e-9;
+	double age_s = (double)((int64_t)clock_real() - objects->listed_ns) * 1e-9;
 
 	*facts = (struct source_facts){
 		.count = head->samples,

@@ -31,7 +31,8 @@ struct inspection {
 	atomic_bool over; /* no sample after this one can be read */
 
 	pthread_mutex_t lock; /* guards what follows */
-	uint32_t done, broken, room;
+	uint32_t done, broken;
+	size_t room;
 	struct inspect_broken *list;
 	int code;          /* ENOMEM: the result would not be whole */
 	struct error lost; /* why it is over */
@@ -41,19 +42,15 @@ struct inspection {
 static void note_broken(struct inspection *inspection, uint32_t sample,
 			const struct error *err)
 {
-	struct inspect_broken *list = inspection->list;
+	struct inspect_broken *list =
+		array_grow(inspection->list, &inspection->room,
+			   inspection->broken + 1ul, sizeof(*list));
 
-	if (inspection->broken == inspection->room) {
-		uint32_t room = inspection->room * 2 + 16;
-
-		list = realloc(list, room * sizeof(*list));
-		if (list == NULL) {
-			inspection->code = ENOMEM;
-			return;
-		}
-		inspection->list = list;
-		inspection->room = room;
+	if (list == NULL) {
+		inspection->code = ENOMEM;
+		return;
 	}
+	inspection->list = list;
 	list[inspection->broken].sample = sample;
 	snprintf(list[inspection->broken].why, sizeof(list->why), "%s", err->message);
 	inspection->broken++;

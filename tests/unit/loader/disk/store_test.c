@@ -1,4 +1,5 @@
 #include "loader/base/blob.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/random.h"
 #include "loader/disk/store.h"
@@ -367,8 +368,8 @@ static void what_keeps_refuses_beyond_its_bound(void **state)
 /* Neither written nor read for so long. */
 static void age(unsigned n, int hours)
 {
-	const struct timespec then = {.tv_sec =
-					      store_now() / 1000000000 - hours * 3600};
+	const struct timespec then = {.tv_sec = (int64_t)clock_real() / 1000000000 -
+						hours * 3600};
 	const struct timespec times[2] = {then, then};
 
 	assert_int_equal(utimensat(AT_FDCWD, path_of(n), times, 0), 0);
