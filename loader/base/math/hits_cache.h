@@ -10,7 +10,7 @@
 struct hits_cache;
 
 /* Of `capacity` bytes, for samples 0 .. samples-1; seed: of what random evicts. NULL:
- * memory is short. Not for nextuse, which models/cache/ replays. */
+ * memory is short. Not for nextuse, whose law is in steady.h. */
 struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,
 				  uint64_t capacity, uint64_t seed);
 void hits_cache_free(struct hits_cache *cache);
