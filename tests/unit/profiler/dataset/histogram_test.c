@@ -4,7 +4,7 @@
  * own weakness, they are also shown pictures whose colours do tell.
  */
 #include "loader/base/random.h"
-#include "profiler/dataset/draw/photo.h"
+#include "profiler/dataset/draw/draw.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -55,19 +55,19 @@ static struct sample *made_samples(void)
 {
 	struct draw_config config = {
 		.seed = 5, .size_mean = 8e3, .quality = 91, .classes = CLASSES};
-	struct photo *photo = photo_new(&config);
+	void *photo = draw_photos.open(&config);
 	struct sample *samples = calloc(ALL, sizeof(*samples));
 
 	assert_true(photo != NULL && samples != NULL);
 	for (uint32_t i = 0; i < ALL; i++) {
 		size_t size;
-		const uint8_t *bytes = photo_take(photo, i, &size);
+		const uint8_t *bytes = draw_photos.take(photo, i, &size);
 
 		assert_non_null(bytes);
 		samples[i].label = i % CLASSES;
 		count_colours(bytes, size, samples[i].feature);
 	}
-	photo_free(photo);
+	draw_photos.close(photo);
 	return samples;
 }
 

@@ -1,5 +1,5 @@
+#include "profiler/dataset/draw/draw.h"
 #include "profiler/dataset/draw/pattern.h"
-#include "profiler/dataset/draw/photo.h"
 #include "tests/lib/nomem.h"
 
 #include <setjmp.h>
@@ -21,19 +21,19 @@ static struct draw_config config_of(double mean)
 static double mean_size(double mean, int quality, uint32_t count)
 {
 	struct draw_config config = config_of(mean);
-	struct photo *photo;
+	void *photo;
 	double sum = 0;
 
 	config.quality = quality;
-	photo = photo_new(&config);
+	photo = draw_photos.open(&config);
 	assert_non_null(photo);
 	for (uint32_t i = 0; i < count; i++) {
 		size_t size;
 
-		assert_non_null(photo_take(photo, i, &size));
+		assert_non_null(draw_photos.take(photo, i, &size));
 		sum += (double)size;
 	}
-	photo_free(photo);
+	draw_photos.close(photo);
 	return sum / count;
 }
 
@@ -64,14 +64,14 @@ static void sizes_have_it_at_other_qualities(void **state)
 }
 
 /* Opens picture `number` for a look; the caller destroys jpeg. */
-static void read_header(struct photo *photo, uint32_t number,
+static void read_header(void *photo, uint32_t number,
 			struct jpeg_decompress_struct *jpeg,
 			struct jpeg_error_mgr *errors)
 {
 	const uint8_t *bytes;
 	size_t size;
 
-	bytes = photo_take(photo, number, &size);
+	bytes = draw_photos.take(photo, number, &size);
 	assert_non_null(bytes);
 	jpeg->err = jpeg_std_error(errors);
 	jpeg_create_decompress(jpeg);
@@ -82,7 +82,7 @@ static void read_header(struct photo *photo, uint32_t number,
 static void files_are_baseline_420_without_restart_markers(void **state)
 {
 	struct draw_config config = config_of(110e3);
-	struct photo *photo = photo_new(&config);
+	void *photo = draw_photos.open(&config);
 
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++) {
@@ -101,13 +101,13 @@ static void files_are_baseline_420_without_restart_markers(void **state)
 		assert_int_equal(jpeg.quant_tbl_ptrs[0]->quantval[0], 3);
 		jpeg_destroy_decompress(&jpeg);
 	}
-	photo_free(photo);
+	draw_photos.close(photo);
 }
 
 static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
 {
 	struct draw_config config = config_of(110e3);
-	struct photo *photo = photo_new(&config);
+	void *photo = draw_photos.open(&config);
 	unsigned common = 0, upright = 0;
 
 	(void)state;
@@ -120,7 +120,7 @@ static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
 		upright += jpeg.image_height > jpeg.image_width;
 		jpeg_destroy_decompress(&jpeg);
 	}
-	photo_free(photo);
+	draw_photos.close(photo);
 	assert_in_range(common, 10, 32);
 	assert_in_range(upright, 2, 20);
 }
@@ -128,39 +128,39 @@ static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
 static void a_picture_depends_on_its_number_alone(void **state)
 {
 	struct draw_config config = config_of(20e3);
-	struct photo *one = photo_new(&config), *other = photo_new(&config);
+	void *one = draw_photos.open(&config), *other = draw_photos.open(&config);
 	const uint8_t *bytes, *again;
 	size_t size, size_again;
 
 	(void)state;
-	photo_take(other, 3, &size);
-	photo_take(other, 11, &size);
-	bytes = photo_take(one, 5, &size);
-	again = photo_take(other, 5, &size_again);
+	draw_photos.take(other, 3, &size);
+	draw_photos.take(other, 11, &size);
+	bytes = draw_photos.take(one, 5, &size);
+	again = draw_photos.take(other, 5, &size_again);
 	assert_int_equal(size, size_again);
 	assert_memory_equal(bytes, again, size);
-	again = photo_take(other, 15, &size_again);
+	again = draw_photos.take(other, 15, &size_again);
 	assert_false(size == size_again && memcmp(bytes, again, size) == 0);
-	photo_free(one);
-	photo_free(other);
+	draw_photos.close(one);
+	draw_photos.close(other);
 }
 
-static void photo_new_says_so_when_memory_runs_out(void **state)
+static void opening_says_so_when_memory_runs_out(void **state)
 {
 	struct draw_config config = config_of(5e3);
-	struct photo *photo = NULL;
+	void *photo = NULL;
 	unsigned failures = 0;
 
 	(void)state;
 	for (;; failures++) {
 		nomem_at(failures + 1);
-		photo = photo_new(&config);
+		photo = draw_photos.open(&config);
 		nomem_at(0);
 		if (photo != NULL)
 			break;
 	}
 	assert_true(failures >= 4);
-	photo_free(photo);
+	draw_photos.close(photo);
 }
 
 static void classes_have_names_of_their_own_in_order(void **state)
@@ -204,7 +204,7 @@ int main(void)
 		cmocka_unit_test(files_are_baseline_420_without_restart_markers),
 		cmocka_unit_test(half_the_pictures_are_500_wide_and_the_rest_varies),
 		cmocka_unit_test(a_picture_depends_on_its_number_alone),
-		cmocka_unit_test(photo_new_says_so_when_memory_runs_out),
+		cmocka_unit_test(opening_says_so_when_memory_runs_out),
 		cmocka_unit_test(classes_have_names_of_their_own_in_order),
 		cmocka_unit_test(every_figure_has_an_inside_and_an_outside),
 	};
