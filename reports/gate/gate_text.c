@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { NAME = 25, COMMAND_INDENT = 13 };
+enum { NAME = 25 };
 
 /* "X regression: fetch_stall is 18.2 points worse" */
 static void gate_text_head(struct box *box, const struct gate_verdict *verdict)
@@ -91,17 +91,6 @@ static void gate_text_table(struct box *box, const struct gate_finding *const *r
 	putc('\n', box->out);
 }
 
-/* A command is not broken into lines, so that it can be copied. */
-static void gate_text_again(struct box *box, const char *command)
-{
-	if (command == NULL)
-		return;
-	fprintf(box->out, "%*s%srerun%s%*s", BOX_INDENT, "", box_ink(box, BOX_DIM),
-		box_ink(box, BOX_PLAIN), COMMAND_INDENT - BOX_INDENT - 5, "");
-	escape_plain(box->out, command);
-	putc('\n', box->out);
-}
-
 static void gate_text_write_box(struct box *box, const struct gate_report *report,
 				const struct gate_finding *const *ranked)
 {
@@ -121,7 +110,7 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 		box_line(box, "busy", "%s", verdict->busy);
 	if (report->name != NULL)
 		box_line(box, "against", "%s", report->name);
-	gate_text_again(box, report->command);
+	box_command(box, "rerun", report->command);
 	if (report->link != NULL)
 		box_line(box, "report", "%s", report->link);
 	putc('\n', box->out);
