@@ -2,6 +2,7 @@
 #ifndef DSA_ARCHIVE_H
 #define DSA_ARCHIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,6 +10,14 @@
 struct archive {
 	uint8_t *bytes;
 	size_t size, room;
+};
+
+struct shard_sample {
+	uint32_t number, label; /* number: of the sample in the data set */
+	bool numbered; /* the label can't be had from the names of all classes */
+	const char *class, *ending; /* ending: of its name as a file, "jpg" */
+	const void *bytes;
+	size_t size;
 };
 
 /* Room for `size` bytes, zeros, behind what is there, until the next call; NULL: no

@@ -4,7 +4,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum { FEATURES = 4, HEAD = 12, TAIL = 4 };
@@ -91,7 +90,7 @@ static void record_put_checksum(uint8_t *to, const uint8_t *bytes, size_t size)
 	memcpy(to, &sum, sizeof(sum));
 }
 
-int record_archive_add(struct archive *archive, const struct record_sample *sample)
+int record_archive_add(struct archive *archive, const struct shard_sample *sample)
 {
 	bool picture = strcmp(sample->ending, "jpg") == 0;
 	const char *format = picture ? "jpeg" : sample->ending;

@@ -12,15 +12,7 @@
 
 #include "profiler/dataset/archive/archive.h"
 
-struct record_sample {
-	const void *bytes;
-	size_t size;
-	uint32_t label;
-	const char *class;
-	const char *ending; /* "jpg"; of recordings "wav", "flac" or "ogg" */
-};
-
-/* 0 or -ENOMEM. */
-int record_archive_add(struct archive *archive, const struct record_sample *sample);
+/* Of recordings the ending is "wav", "flac" or "ogg". 0 or -ENOMEM. */
+int record_archive_add(struct archive *archive, const struct shard_sample *sample);
 
 #endif

@@ -31,19 +31,6 @@ static int shard_tar_add(struct archive *archive, const struct shard_sample *sam
 	return tar_archive_add(archive, name, sample->class, strlen(sample->class));
 }
 
-static int shard_record_add(struct archive *archive, const struct shard_sample *sample)
-{
-	const struct record_sample record = {
-		.bytes = sample->bytes,
-		.size = sample->size,
-		.label = sample->label,
-		.class = sample->class,
-		.ending = sample->ending,
-	};
-
-	return record_archive_add(archive, &record);
-}
-
 static int shard_record_end(struct archive *archive)
 {
 	(void)archive;
@@ -51,5 +38,5 @@ static int shard_record_end(struct archive *archive)
 }
 
 const struct shard_form shard_form_tar = {".tar", shard_tar_add, tar_archive_end};
-const struct shard_form shard_form_tfrecord = {".tfrecord", shard_record_add,
+const struct shard_form shard_form_tfrecord = {".tfrecord", record_archive_add,
 					       shard_record_end};

@@ -5,21 +5,11 @@
 
 #include "profiler/dataset/archive/archive.h"
 
-#include <stdbool.h>
-
 enum { SHARD_PATH = 32 }; /* bytes of the longest name of a file, and its end */
 
 /* Bytes of samples in a shard. */
 #define SHARD_USUAL   32e6 /* where nothing else is asked for */
 #define SHARD_LARGEST 1e9
-
-struct shard_sample {
-	uint32_t number, label; /* number: of the sample in the data set */
-	bool numbered; /* the label can't be had from the names of all classes */
-	const char *class, *ending; /* ending: of its name as a file, "jpg" */
-	const void *bytes;
-	size_t size;
-};
 
 struct shard_form {
 	const char *ending; /* ".tar" */

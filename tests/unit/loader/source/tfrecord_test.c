@@ -34,8 +34,11 @@ static int tfrecord_teardown(void **state)
 
 static void add(const char *picture, uint32_t label, const char *class)
 {
-	const struct record_sample sample = {picture, strlen(picture), label, class,
-					     "jpg"};
+	const struct shard_sample sample = {.bytes = picture,
+					    .size = strlen(picture),
+					    .label = label,
+					    .class = class,
+					    .ending = "jpg"};
 
 	assert_int_equal(record_archive_add(&archive, &sample), 0);
 }
