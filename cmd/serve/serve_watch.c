@@ -26,14 +26,9 @@ enum {
 
 void serve_watch_init(struct serve_watch *watch, bool quiet)
 {
-	pthread_condattr_t attributes;
-
 	*watch = (struct serve_watch){.quiet = quiet, .asking = -1};
 	pthread_mutex_init(&watch->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&watch->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	thread_cond_init(&watch->wake);
 }
 
 void serve_watch_print(void *context, const char *line)

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 enum { THREADS_LISTING = 64, THREADS_MAX = 1024 };
 
@@ -61,6 +62,16 @@ void thread_lock_init(pthread_mutex_t *lock)
 	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
 	pthread_mutex_init(lock, &attributes);
 	pthread_mutexattr_destroy(&attributes);
+}
+
+void thread_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
 }
 
 void thread_pool_run(unsigned threads, void (*work)(void *context), void *context)

@@ -21,6 +21,9 @@ void thread_batch(void);
  */
 void thread_lock_init(pthread_mutex_t *lock);
 
+/* A condition that is waited for until a time of CLOCK_MONOTONIC, as clock_now() has it. */
+void thread_cond_init(pthread_cond_t *cond);
+
 /*
  * Calls work(context) in the calling thread and in threads - 1 others and waits for
  * them. 0 threads means enough to list a tree: 16 or, if there are more, as many as

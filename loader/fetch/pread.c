@@ -209,7 +209,6 @@ static void pool_close(struct fetch *fetch)
 static int pool_open(struct fetch *fetch, struct error *err)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
-	pthread_condattr_t monotonic;
 	int rc;
 
 	if (pool == NULL)
@@ -217,13 +216,10 @@ static int pool_open(struct fetch *fetch, struct error *err)
 	pool->fetch = fetch;
 	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
 		pool->free[i] = &pool->place[i];
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	thread_lock_init(&pool->lock);
 	pthread_cond_init(&pool->turn, NULL);
 	thread_lock_init(&pool->hold);
-	pthread_cond_init(&pool->flushed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	thread_cond_init(&pool->flushed);
 	fetch->state = pool;
 	pthread_mutex_lock(&pool->lock);
 	rc = pread_grow(pool);

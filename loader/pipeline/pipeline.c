@@ -15,15 +15,10 @@
 
 static void init_sync(struct pipeline *p)
 {
-	pthread_condattr_t monotonic;
-
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	thread_lock_init(&p->lock);
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->wanted, NULL);
-	pthread_cond_init(&p->idle, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	thread_cond_init(&p->idle);
 }
 
 static int open_unread(struct pipeline *p, struct error *err)
