@@ -167,7 +167,8 @@ static void argument_count(struct argp_state *state, const char *value, unsigned
 
 	if (!number_whole(value, argument->most, &whole) || whole < argument->least)
 		argument_error(state, "--%s is %u to %u, not '%s'", argument->name,
-			       argument->least, argument->most, value);
+			       (unsigned)argument->least, (unsigned)argument->most,
+			       value);
 	else
 		*count = (unsigned)whole;
 }
@@ -176,7 +177,15 @@ static void argument_whole(struct argp_state *state, const char *value, uint64_t
 {
 	const struct argument *argument = argument_current(state);
 
-	if (!number_whole(value, INT64_MAX, whole)) /* as results can have it */
+	/* as results can have it */
+	uint64_t most = argument->most > 0 ? argument->most : INT64_MAX;
+
+	if (number_whole(value, most, whole) && *whole >= argument->least)
+		return;
+	if (argument->least > 0)
+		argument_error(state, "--%s is a number from %u, not '%s'",
+			       argument->name, (unsigned)argument->least, value);
+	else
 		argument_error(state, "--%s is a whole number below 2^63, not '%s'",
 			       argument->name, value);
 }

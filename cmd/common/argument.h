@@ -15,6 +15,7 @@
 
 #include <argp.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct command;
 
@@ -26,7 +27,7 @@ enum argument_kind {
 	ARGUMENT_TIME,   /* double: argument_time() */
 	ARGUMENT_POINTS, /* double: a share; "1", "0.5" and "1%" are points of 100 */
 	ARGUMENT_COUNT,  /* unsigned: least to most */
-	ARGUMENT_WHOLE,  /* uint64_t */
+	ARGUMENT_WHOLE,  /* uint64_t: least to most, if that is not 0 */
 	ARGUMENT_WORD,  /* unsigned, int or an enum: the place of the word in "a|b|c" */
 	ARGUMENT_NAME,  /* const char *: one of these words */
 	ARGUMENT_CALL,  /* any, by `set` */
@@ -52,7 +53,7 @@ struct argument {
 	const char *arg; /* value, or words that are no option; "a|b|c": one of them */
 	enum argument_kind kind;
 	size_t offset; /* of the member */
-	unsigned least, most;
+	uint64_t least, most;
 	argument_set *set;
 	const struct argument *part;
 	const char *doc; /* of words: the question where there are none; or NULL */
@@ -62,6 +63,8 @@ struct argument {
 	ARGUMENT_##kind, offsetof(struct structure, member), 0, 0, NULL, NULL
 #define ARGUMENT_NUMBER(structure, member, least, most)                                \
 	ARGUMENT_COUNT, offsetof(struct structure, member), least, most, NULL, NULL
+#define ARGUMENT_WHOLE_OF(structure, member, least, most)                              \
+	ARGUMENT_WHOLE, offsetof(struct structure, member), least, most, NULL, NULL
 #define ARGUMENT_BY(structure, member, set)                                            \
 	ARGUMENT_CALL, offsetof(struct structure, member), 0, 0, set, NULL
 /* `set` gets the whole struct. */

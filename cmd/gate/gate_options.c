@@ -1,7 +1,6 @@
 /* gate_options.c - dsa gate: fails a build when training waits longer for data. */
 #include "cmd/gate/gate_options.h"
 #include "cmd/common/cmd.h"
-#include "cmd/common/shell_quote.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "loader/base/text/shell_word.h"
@@ -292,7 +291,7 @@ static int gate_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &ask);
 	loader = settings_loader(&ask.settings, getenv("DSA_LOADER"));
 	asked = settings_loader(&ask.settings, NULL);
-	again = shell_quote_words(argv);
+	again = shell_words(argv[0], argv + 1);
 	ask.measure.startup.loader = loader;
 	ask.measure.startup.asked = asked;
 	ask.measure.repeat = again;

@@ -1,14 +1,13 @@
 /* run.c - dsa run: measures where a training program waits for data. */
 #include "cmd/common/cmd.h"
-#include "cmd/common/most_requests.h"
 #include "cmd/common/price_list.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
 #include "cmd/common/settings.h"
-#include "cmd/common/shell_quote.h"
 #include "cmd/run/run_end.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/base/text/shell_word.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/shares.h"
@@ -132,7 +131,8 @@ static const struct argument arguments[] = {
 	 "interleaved)"},
 	{"observe", 0, NULL, TO(FLAG, end.observed),
 	 "Change nothing, only watch the whole training"},
-	{"max-requests", 0, "N", ARGUMENT_BY(run, measure.most_gets, most_requests_set),
+	{"max-requests", 0, "N",
+	 ARGUMENT_WHOLE_OF(run, measure.most_gets, 1, LIMIT_REQUESTS),
 	 "Ask servers for N objects at most (default: as many as one epoch)"},
 	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
 	 "Give up when no batch is asked for within TIME (default 60s)"},
@@ -431,7 +431,7 @@ static int run_main(const struct command *self, int argc, char **argv)
 	}
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
 	asked = settings_loader(&run.settings, NULL);
-	repeat = shell_quote_words(argv);
+	repeat = shell_words(argv[0], argv + 1);
 	run.measure.startup.loader = loader;
 	run.measure.startup.asked = asked;
 	run.measure.repeat = repeat;

@@ -1,8 +1,8 @@
 /* whatif.c - dsa whatif: predicts the effect of changes, and tries them. */
 #include "cmd/common/changes.h"
 #include "cmd/common/cmd.h"
-#include "cmd/common/most_requests.h"
 #include "cmd/whatif/whatif_run.h"
+#include "loader/base/limits.h"
 #include "loader/base/trace.h"
 
 #define TO(kind, member) ARGUMENT(whatif_run, kind, member)
@@ -30,7 +30,7 @@ static const struct argument arguments[] = {
 	{"budget", 0, "TIME", TO(TIME, trials.budget_s),
 	 "Time to measure each (default 20s)"},
 	{"max-requests", 0, "N",
-	 ARGUMENT_BY(whatif_run, trials.most_gets, most_requests_set),
+	 ARGUMENT_WHOLE_OF(whatif_run, trials.most_gets, 1, LIMIT_REQUESTS),
 	 "Ask servers for N objects at most, for each (default: as many as one epoch)"},
 	{"precision", 0, "POINTS", TO(POINTS, trials.precision),
 	 "Stop when the rate is known to POINTS percent (default 1)"},

@@ -50,26 +50,13 @@ char **jobs_command(char *const *command, unsigned job)
 	return words;
 }
 
-/* As a shell reads it. */
-static void write_words(FILE *to, char *const *words)
-{
-	for (char *const *word = words; *word != NULL; word++) {
-		if (word != words)
-			putc(' ', to);
-		shell_word(to, *word);
-	}
-}
-
 char *jobs_text(char *const *command, unsigned job)
 {
-	char **words = jobs_command(command, job), *text = NULL;
-	size_t size = 0;
-	FILE *to = words == NULL ? NULL : open_memstream(&text, &size);
+	char **words = jobs_command(command, job);
+	char *text = words != NULL ? shell_words(NULL, words) : NULL;
 
-	if (to != NULL)
-		write_words(to, words);
 	profile_free_texts(words);
-	return to == NULL ? NULL : io_text(to, &text);
+	return text;
 }
 
 /* ---- all of them together ---- */

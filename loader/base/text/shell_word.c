@@ -1,6 +1,7 @@
 /* shell_word.c - quotes and splits words. */
 #include "loader/base/text/shell_word.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +27,24 @@ void shell_word(FILE *to, const char *word)
 		else
 			putc(*word, to);
 	putc('\'', to);
+}
+
+char *shell_words(const char *first, char *const *words)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	if (to == NULL)
+		return NULL;
+	if (first != NULL)
+		fputs(first, to);
+	for (char *const *word = words; *word != NULL; word++) {
+		if (first != NULL || word != words)
+			putc(' ', to);
+		shell_word(to, *word);
+	}
+	return io_text(to, &text);
 }
 
 /* ---- splitting ---- */

@@ -9,6 +9,10 @@ struct error;
 /* Writes the word, in single quotes where a shell would take it apart. */
 void shell_word(FILE *to, const char *word);
 
+/* The words of a command line, behind `first`, which is written as it is; NULL: there is none.
+ * To be freed; NULL: no memory. */
+char *shell_words(const char *first, char *const *words);
+
 /*
  * Takes text apart into words as a shell does: blanks part them, quotes and backslashes
  * keep characters as they are. Nothing is expanded or run: what would have a meaning to
