@@ -51,9 +51,6 @@ struct preload_wishes {
  * -ENOENT. */
 int preload_find(struct preload *preload, struct error *err);
 
-/* Finds one file of dsa's in the same places. 0 or -ENOENT. */
-int preload_find_file(const char *name, char path[PATH_MAX]);
-
 /*
  * Makes the page of one launch, whose run has this folder. 0 without a page where none is
  * wanted, or with PRELOAD_AUTO can be had: preload->why; or -errno. preload_close() ends it,

@@ -8,11 +8,9 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LIBRARY "libdsa-net.so"
 
@@ -21,31 +19,13 @@ struct net {
 	void *state;
 };
 
-/* Where it is; "" where it is not. */
-static void net_find(char path[PATH_MAX])
-{
-	static const char *const places[] = {"", "/dsa", "/../lib/dsa"};
-	char own[PATH_MAX];
-
-	path[0] = '\0';
-	if (!own_folder(own))
-		return;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (snprintf(path, PATH_MAX, "%s%s/" LIBRARY, own, places[i]) <
-			    PATH_MAX &&
-		    access(path, R_OK) == 0)
-			return;
-	path[0] = '\0';
-}
-
 static const struct net_api *net_load(struct error *err)
 {
 	net_api_get *get = NULL;
 	char path[PATH_MAX];
 	void *library, *found;
 
-	net_find(path);
-	if (path[0] == '\0')
+	if (!own_folder_find(LIBRARY, path))
 		return error_null(error_set(
 			err, ENOENT,
 			"buckets and web servers need " LIBRARY

@@ -12,10 +12,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct audio_state {
 	const struct audio_library *library;
@@ -24,30 +22,13 @@ struct audio_state {
 
 /* ---- the library ---- */
 
-/* Where it lies: beside what this code is in, or where both are installed. */
-static bool audio_find(char path[PATH_MAX])
-{
-	static const char *const places[] = {"", "/dsa", "/../lib/dsa", "/../dsa"};
-	char own[PATH_MAX];
-
-	if (!own_folder(own))
-		return false;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (snprintf(path, PATH_MAX, "%s%s/" AUDIO_LIBRARY, own, places[i]) <
-			    PATH_MAX &&
-		    access(path, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* It is never closed: its code stays mapped, as loaders come and go. */
 static const struct audio_library *audio_library(struct error *err)
 {
 	char path[PATH_MAX];
 	void *library;
 
-	if (!audio_find(path)) {
+	if (!own_folder_find(AUDIO_LIBRARY, path)) {
 		error_set(err, ENOENT,
 			  "prep=audio: " AUDIO_LIBRARY
 			  " lies neither beside libdsa nor "

@@ -1,5 +1,6 @@
 /* nvidia.c - the checks of NVIDIA's GPUs: driver, CUPTI, and whether its door is
  * free. */
+#include "loader/base/host/own_folder.h"
 #include "profiler/cupti/cupti_api.h"
 #include "profiler/doctor/check.h"
 
@@ -159,7 +160,7 @@ void check_gpu_injection(struct doctor_line *line)
 		check_report(line, DOCTOR_LIMITED, "unset CUDA_INJECTION64_PATH",
 			     "CUDA_INJECTION64_PATH is set: %.*s gets the GPU", SHOWN,
 			     set);
-	else if (preload_find_file("libdsa-cupti.so", path) < 0)
+	else if (!own_folder_find("libdsa-cupti.so", path))
 		check_report(line, DOCTOR_LIMITED,
 			     "install dsa as a whole: make install, or its wheel",
 			     "libdsa-cupti.so lies neither beside dsa nor in "

@@ -1,8 +1,8 @@
 /* injection_path.c - finds libdsa-cupti.so, unless another tool is there first. */
 #include "profiler/injection_path.h"
 #include "loader/base/error.h"
+#include "loader/base/host/own_folder.h"
 #include "loader/base/trace.h"
-#include "profiler/preload.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +15,8 @@ static void injection_find_plugin(struct injection_path *injection)
 {
 	const char *set = getenv("NCCL_PROFILER_PLUGIN");
 
-	if ((set != NULL && *set != '\0') ||
-	    preload_find_file("libdsa-nccl.so", injection->plugin) < 0)
-		injection->plugin[0] = '\0';
+	if (set == NULL || *set == '\0')
+		own_folder_find("libdsa-nccl.so", injection->plugin);
 }
 
 int injection_path_find(struct injection_path *injection, enum gpu_choice choice,
@@ -39,10 +38,7 @@ int injection_path_find(struct injection_path *injection, enum gpu_choice choice
 		snprintf(injection->taken, sizeof(injection->taken), "%s", set);
 		return 0;
 	}
-	if (preload_find_file(LIBRARY, injection->path) == 0)
-		return 0;
-	injection->path[0] = '\0';
-	if (choice == GPU_AUTO)
+	if (own_folder_find(LIBRARY, injection->path) || choice == GPU_AUTO)
 		return 0;
 	return error_set(err, ENOENT,
 			 LIBRARY " lies neither beside dsa nor in ../lib/dsa");

@@ -1,6 +1,7 @@
 /* preload.c - finds library and hook, makes the page, sets the environment. */
 #include "profiler/preload.h"
 #include "loader/base/error.h"
+#include "loader/base/host/own_folder.h"
 #include "profiler/io_page.h"
 #include "profiler/preload/emulated_storage.h"
 #include "profiler/preload/kept_files.h"
@@ -27,63 +28,18 @@ const char *const preload_choices[] = {"auto", "dsa", "torch", "none", NULL};
 #define LINK_LIBRARY "io.libdsa-io.so"
 #define LINK_PYTHON  "io.python"
 
-/* The folder that this program lies in, with so much room behind it. */
-static int preload_own_folder(char folder[PATH_MAX], size_t room)
-{
-	ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-	char *slash;
-
-	if (length <= 0)
-		return -ENOENT;
-	folder[length] = '\0';
-	slash = strrchr(folder, '/');
-	if (slash == NULL || (size_t)(slash - folder) + room >= PATH_MAX)
-		return -ENOENT;
-	*slash = '\0';
-	return 0;
-}
-
-/* In one place, below dsa's own folder. */
-static int preload_find_in(struct preload *preload, const char *own, const char *place)
-{
-	snprintf(preload->library, PATH_MAX, "%.*s%s/libdsa-io.so", PATH_MAX - 64, own,
-		 place);
-	snprintf(preload->python, PATH_MAX, "%.*s%s/python", PATH_MAX - 64, own, place);
-	return access(preload->library, R_OK) == 0 && access(preload->python, X_OK) == 0
-		       ? 0
-		       : -ENOENT;
-}
-
 int preload_find(struct preload *preload, struct error *err)
 {
-	char own[PATH_MAX];
-	int result = preload_own_folder(own, 64);
+	char *library = preload->library, *python = preload->python;
 
-	if (result == 0)
-		result = preload_find_in(preload, own, "");
-	if (result < 0 && own[0] == '/')
-		result = preload_find_in(preload, own, "/../lib/dsa");
-	if (result < 0)
-		return error_set(err, ENOENT,
-				 "libdsa-io.so and its hook lie neither beside dsa nor "
-				 "in ../lib/dsa");
-	return 0;
-}
-
-int preload_find_file(const char *name, char path[PATH_MAX])
-{
-	static const char *const places[] = {"", "/../lib/dsa"};
-	char own[PATH_MAX];
-
-	if (preload_own_folder(own, 64) < 0)
-		return -ENOENT;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(path, PATH_MAX, "%.*s%s/%.40s", PATH_MAX - 64, own, places[i],
-			 name);
-		if (access(path, R_OK) == 0)
-			return 0;
-	}
-	return -ENOENT;
+	if (own_folder_find("libdsa-io.so", library) &&
+	    snprintf(python, PATH_MAX, "%.*spython",
+		     (int)(strrchr(library, '/') + 1 - library), library) < PATH_MAX &&
+	    access(python, X_OK) == 0)
+		return 0;
+	return error_set(err, ENOENT,
+			 "libdsa-io.so and its hook lie neither beside dsa nor "
+			 "in ../lib/dsa");
 }
 
 /* ---- links ---- */
