@@ -13,6 +13,7 @@
 #ifndef DSA_JPEG_H
 #define DSA_JPEG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +25,24 @@ enum {
 	JPEG_SCANS_MAX = 100, /* of a progressive image; encoders write about 10 */
 };
 
+/* How much coarser colour is stored than light. */
+enum jpeg_sampling {
+	JPEG_444,
+	JPEG_422,
+	JPEG_420,
+	JPEG_440,
+	JPEG_411,
+	JPEG_OTHER,
+	JPEG_SAMPLINGS
+};
+
 struct jpeg_info {
 	unsigned width, height; /* as stored */
 	unsigned orientation;   /* as in loader/jpeg/exif.h */
+	unsigned components;    /* 1 grey, 3 colour, 4 CMYK */
+	enum jpeg_sampling sampling;
+	bool progressive;
+	bool restarts; /* has restart markers */
 };
 
 struct jpeg_region {
@@ -37,9 +53,12 @@ struct jpeg_region {
 struct jpeg *jpeg_new(void);
 void jpeg_free(struct jpeg *jpeg);
 
-/* Reads the header of an image. bytes must stay until jpeg_end(). */
+/* Reads the header of an image. bytes must stay until jpeg_end(). -EFBIG leaves info filled. */
 int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_info *info,
 	      struct error *err);
+
+/* True when the bytes ended before what was asked for: they may be the first of more. */
+bool jpeg_ended(const struct jpeg *jpeg);
 
 /*
  * Reduces the image while it is decoded, to eighths (1 to 8) of its width and height,

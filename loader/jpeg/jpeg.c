@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <setjmp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -214,6 +213,32 @@ static void jpeg_parse_header(struct jpeg *jpeg)
 	jpeg_read_header(&jpeg->lib, TRUE);
 }
 
+/* From the sampling factors of light and of the first colour. */
+static enum jpeg_sampling jpeg_sampling(const struct jpeg_decompress_struct *lib)
+{
+	static const struct {
+		int h, v;
+		enum jpeg_sampling sampling;
+	} known[] = {{1, 1, JPEG_444},
+		     {2, 1, JPEG_422},
+		     {2, 2, JPEG_420},
+		     {1, 2, JPEG_440},
+		     {4, 1, JPEG_411}};
+	const jpeg_component_info *light = lib->comp_info, *colour = light + 1;
+
+	if (lib->num_components < 3)
+		return JPEG_OTHER;
+	if (light->h_samp_factor == colour->h_samp_factor &&
+	    light->v_samp_factor == colour->v_samp_factor)
+		return JPEG_444;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (colour->h_samp_factor == 1 && colour->v_samp_factor == 1 &&
+		    known[i].h == light->h_samp_factor &&
+		    known[i].v == light->v_samp_factor)
+			return known[i].sampling;
+	return JPEG_OTHER;
+}
+
 /* Bombs are refused before memory is taken. */
 static int check_size(const struct jpeg *jpeg, struct error *err)
 {
@@ -251,10 +276,21 @@ int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_inf
 	if (result < 0)
 		return result;
 	jpeg->scan = size - jpeg->source.bytes_in_buffer;
-	info->width = jpeg->lib.image_width;
-	info->height = jpeg->lib.image_height;
-	info->orientation = exif_orientation(bytes, size);
+	*info = (struct jpeg_info){
+		.width = jpeg->lib.image_width,
+		.height = jpeg->lib.image_height,
+		.orientation = exif_orientation(bytes, size),
+		.components = (unsigned)jpeg->lib.num_components,
+		.sampling = jpeg_sampling(&jpeg->lib),
+		.progressive = jpeg->lib.progressive_mode,
+		.restarts = jpeg->lib.restart_interval > 0,
+	};
 	return check_size(jpeg, err);
+}
+
+bool jpeg_ended(const struct jpeg *jpeg)
+{
+	return jpeg->ended;
 }
 
 void jpeg_reduce(struct jpeg *jpeg, unsigned eighths, struct jpeg_info *info)

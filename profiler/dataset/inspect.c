@@ -173,7 +173,7 @@ static void find_law(uint64_t *values, uint32_t count, struct inspect_law *law)
 
 static void count_kinds(const struct look *look, struct inspect *result)
 {
-	const struct jpeg_header *header = &look->header;
+	const struct jpeg_info *header = &look->header;
 
 	result->readable++;
 	result->gray += header->components == 1;

@@ -15,7 +15,8 @@ enum { HEAD = 32768 }; /* bytes that hold the header of almost every picture */
 
 struct looker {
 	enum sample_kind kind;
-	struct prep *prep; /* of pictures */
+	struct jpeg *jpeg; /* of pictures, as what follows */
+	struct prep *prep;
 	struct prep_worker *worker;
 	uint8_t *out; /* prepared, then ignored */
 	struct sample_bytes whole;
@@ -48,12 +49,13 @@ struct looker *looker_new(enum sample_kind kind)
 	looker->kind = kind;
 	if (kind != SAMPLE_IMAGE)
 		return looker;
+	looker->jpeg = jpeg_new();
 	looker->prep = open_prep();
 	if (looker->prep != NULL) {
 		looker->worker = prep_worker_new(looker->prep);
 		looker->out = malloc(prep_sample_bytes(looker->prep));
 	}
-	if (looker->worker == NULL || looker->out == NULL) {
+	if (looker->jpeg == NULL || looker->worker == NULL || looker->out == NULL) {
 		looker_free(looker);
 		return NULL;
 	}
@@ -66,30 +68,35 @@ void looker_free(struct looker *looker)
 		return;
 	prep_worker_free(looker->worker);
 	prep_close(looker->prep);
+	jpeg_free(looker->jpeg);
 	free(looker->out);
 	sample_bytes_fini(&looker->whole);
 	free(looker);
 }
 
 static int look_read_header(struct looker *looker, const struct sample_file *file,
-			    struct jpeg_header *header, struct error *err)
+			    struct jpeg_info *header, struct error *err)
 {
 	size_t head = file->size < HEAD ? (size_t)file->size : HEAD;
 	int result = sample_file_read(file, 0, looker->head, head);
 
 	if (result != 0)
 		return error_sys(err, -result, "cannot be read");
-	result = jpeg_header_read(looker->head, head, header);
-	if (result == -EAGAIN && head < file->size) {
+	result = jpeg_open(looker->jpeg, looker->head, head, header, err);
+	if (result == -EBADMSG && jpeg_ended(looker->jpeg) && head < file->size) {
 		result = sample_file_load(file, &looker->whole, err);
 		if (result != 0)
 			return result;
-		result = jpeg_header_read(looker->whole.bytes, looker->whole.size,
-					  header);
+		result = jpeg_open(looker->jpeg, looker->whole.bytes,
+				   looker->whole.size, header, err);
 	}
-	if (result == -EAGAIN)
-		return error_set(err, EBADMSG, "ends within its header");
-	return result == 0 ? 0 : error_set(err, EBADMSG, "not a JPEG");
+	if (result == -EFBIG)
+		return 0; /* decoding refuses it */
+	if (result == -EBADMSG)
+		error_set(err, EBADMSG,
+			  jpeg_ended(looker->jpeg) ? "ends within its header"
+						   : "not a JPEG");
+	return result;
 }
 
 static bool has_end(const struct sample_file *file)
@@ -136,7 +143,7 @@ static int looker_run_audio(struct looker *looker, const struct sample_file *fil
 int looker_run(struct looker *looker, const struct source *source, uint32_t sample,
 	       bool full, struct look *look, struct error *err)
 {
-	struct jpeg_header header;
+	struct jpeg_info header;
 	struct sample_file file;
 	int result = sample_file_open(source, sample, &looker->whole, &file, err);
 

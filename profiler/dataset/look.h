@@ -3,7 +3,7 @@
 #define DSA_LOOK_H
 
 #include "loader/audio.h"
-#include "profiler/dataset/jpeg_header.h"
+#include "loader/jpeg.h"
 #include "profiler/dataset/sample_kind.h"
 
 struct error;
@@ -11,10 +11,10 @@ struct looker;
 struct source;
 
 struct look {
-	uint64_t size;             /* bytes; 0: could not be opened */
-	struct jpeg_header header; /* of a picture; width 0: could not be read */
-	struct audio_info audio;   /* of a recording; rate 0: could not be read */
-	uint32_t largest;          /* of tokens; 0, too: could not be read */
+	uint64_t size;           /* bytes; 0: could not be opened */
+	struct jpeg_info header; /* of a picture; width 0: could not be read */
+	struct audio_info audio; /* of a recording; rate 0: could not be read */
+	uint32_t largest;        /* of tokens; 0, too: could not be read */
 };
 
 /* The buffers and decoder of one thread; NULL when memory is short. */

@@ -430,6 +430,29 @@ static void too_many_scans_are_refused(void **state)
 	free(bytes);
 }
 
+static void a_header_that_is_cut_anywhere_wants_more(void **state)
+{
+	const struct picture picture = {
+		.width = 33, .height = 22, .h = 2, .v = 2, .restart = 1};
+	struct jpeg *jpeg = jpeg_new();
+	struct jpeg_info info;
+	unsigned char *bytes;
+	size_t size, cut = 0;
+
+	(void)state;
+	bytes = picture_jpeg(&picture, &size);
+	for (; jpeg_open(jpeg, bytes, cut, &info, NULL) == -EBADMSG; cut++)
+		assert_true(jpeg_ended(jpeg));
+	assert_in_range(cut, 300, 1000);
+	assert_int_equal(info.width, 33);
+	assert_int_equal(info.height, 22);
+	assert_int_equal(info.components, 3);
+	assert_int_equal(info.sampling, JPEG_420);
+	assert_true(info.restarts && !info.progressive);
+	free(bytes);
+	jpeg_free(jpeg);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +472,7 @@ int main(void)
 		cmocka_unit_test(a_bomb_is_refused_before_it_takes_memory),
 		cmocka_unit_test(dimensions_that_the_bytes_cannot_fill_are_refused),
 		cmocka_unit_test(too_many_scans_are_refused),
+		cmocka_unit_test(a_header_that_is_cut_anywhere_wants_more),
 	};
 
 	return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);

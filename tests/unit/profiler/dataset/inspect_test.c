@@ -1,7 +1,7 @@
 #include "loader/base/error.h"
+#include "loader/jpeg.h"
 #include "loader/source.h"
 #include "profiler/dataset/inspect.h"
-#include "profiler/dataset/jpeg_header.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
 #include "tests/lib/scratch.h"
@@ -309,36 +309,6 @@ static void inspect_says_so_when_memory_runs_out(void **state)
 	assert_in_range(failures, 5, 999);
 }
 
-static int header_of(const struct picture *picture, size_t size_limit,
-		     struct jpeg_header *header)
-{
-	size_t size;
-	unsigned char *bytes = picture_jpeg(picture, &size);
-	int result =
-		jpeg_header_read(bytes, size < size_limit ? size : size_limit, header);
-
-	free(bytes);
-	return result;
-}
-
-static void a_header_that_is_cut_anywhere_wants_more(void **state)
-{
-	const struct picture picture = {.width = 33, .height = 22, .h = 2, .v = 2};
-	struct jpeg_header header;
-	size_t cut = 0;
-	int result;
-
-	(void)state;
-	while ((result = header_of(&picture, cut, &header)) == -EAGAIN)
-		cut++;
-	assert_int_equal(result, 0);
-	assert_in_range(cut, 300, 1000);
-	assert_int_equal(header.width, 33);
-	assert_int_equal(header.height, 22);
-	assert_int_equal(header.components, 3);
-	assert_int_equal(header.sampling, JPEG_420);
-}
-
 int main(void)
 {
 #define TEST(name)                                                                     \
@@ -353,7 +323,6 @@ int main(void)
 		TEST(what_is_not_there_is_said_in_a_line),
 		TEST(tokens_are_all_looked_at),
 		TEST(inspect_says_so_when_memory_runs_out),
-		cmocka_unit_test(a_header_that_is_cut_anywhere_wants_more),
 	};
 
 	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* keep no index */
