@@ -2,25 +2,12 @@
 #ifndef DSA_PREP_CROP_H
 #define DSA_PREP_CROP_H
 
+#include "loader/filter.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct prep_config;
-
-/*
- * One axis of a crop. The filter may read `length` pixels from `first` on, and
- * resamples them to `outputs`, of which `count` from `skip` on are delivered.
- *
- *	stored   |.....|=== length ===|....|
- *	             first
- *	resampled      |..|= count =|..|     outputs
- *	                 skip
- */
-struct span {
-	unsigned first, length;
-	unsigned outputs, skip, count;
-	bool mirrored; /* delivered last to first */
-};
 
 /* Both axes of the image as it is stored. */
 struct crop {

@@ -1,6 +1,5 @@
 /* filter.c - computes the weights of the resampling filter. */
-#include "loader/prep/filter.h"
-#include "loader/prep/crop.h"
+#include "loader/filter.h"
 
 #include <errno.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #ifndef DSA_PREP_RESAMPLE_H
 #define DSA_PREP_RESAMPLE_H
 
-#include "loader/prep/filter.h"
+#include "loader/filter.h"
 #include "loader/prep/kernel.h"
 
 #include <stdint.h>

@@ -6,7 +6,7 @@
  * a transpose turns four pixels side by side into four quads of one channel, for all
  * rows of the block at once.
  */
-#include "loader/prep/filter.h"
+#include "loader/filter.h"
 #include "loader/prep/kernel.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "profiler/dataset/shrink.h"
 #include "loader/base/error.h"
 #include "loader/base/scratch.h"
+#include "loader/filter.h"
 #include "loader/jpeg.h"
 #include "profiler/dataset/draw/encoder.h"
 
@@ -10,13 +11,6 @@
 #include <stdlib.h>
 
 enum { CHANNELS = 3, STORED = 4 /* bytes of a decoded pixel */ };
-
-/* Output i of an axis is the sum of `taps` source pixels from start[i] on, weighted. */
-struct axis {
-	unsigned outputs, taps;
-	unsigned *start;
-	float *weight; /* [i * taps + k] */
-};
 
 struct shrinker {
 	struct jpeg *jpeg;
@@ -51,45 +45,17 @@ void shrinker_free(struct shrinker *shrinker)
 	free(shrinker);
 }
 
-/* The pixels under the triangle of one output, its weights summing to 1. */
-static void axis_weigh(struct axis *axis, unsigned i, unsigned from, double scale)
+/* From `from` pixels to fewer. 0 or -ENOMEM. */
+static int shrink_filter(struct filter *filter, unsigned from, unsigned to,
+			 struct scratch *scratch)
 {
-	double centre = (i + .5) * scale, sum = 0;
-	double first = fmin(fmax(0, floor(centre - scale + .5)), from - axis->taps);
-	float *weight = axis->weight + (size_t)i * axis->taps;
+	const struct span whole = {.length = from, .outputs = to, .count = to};
 
-	axis->start[i] = (unsigned)first;
-	for (unsigned k = 0; k < axis->taps; k++) {
-		double height = 1 - fabs(first + k + .5 - centre) / scale;
-
-		weight[k] = (float)fmax(0, height);
-		sum += weight[k];
-	}
-	for (unsigned k = 0; k < axis->taps; k++)
-		weight[k] /= (float)sum;
-}
-
-/* From `from` pixels to fewer: a triangle twice as wide as the step, as Pillow's BILINEAR.
- * The table lives in scratch. 0 or -ENOMEM. */
-static int axis_init(struct axis *axis, unsigned from, unsigned to,
-		     struct scratch *scratch)
-{
-	double scale = (double)from / to;
-
-	axis->outputs = to;
-	axis->taps = (unsigned)fmin(ceil(2 * scale) + 1, from);
-	axis->start = scratch_get(scratch, to * (sizeof(*axis->start) +
-						 axis->taps * sizeof(*axis->weight)));
-	if (axis->start == NULL)
-		return -ENOMEM;
-	axis->weight = (void *)(axis->start + to);
-	for (unsigned i = 0; i < to; i++)
-		axis_weigh(axis, i, from, scale);
-	return 0;
+	return filter_init(filter, &whole, scratch);
 }
 
 /* A row of pixels, along x. */
-static void shrink_row(const struct axis *x, const uint8_t *row, float *out)
+static void shrink_row(const struct filter *x, const uint8_t *row, float *out)
 {
 	for (unsigned i = 0; i < x->outputs; i++) {
 		const uint8_t *pixel = row + (size_t)x->start[i] * STORED;
@@ -105,7 +71,7 @@ static void shrink_row(const struct axis *x, const uint8_t *row, float *out)
 }
 
 /* Output row i, of rows `width` values wide. */
-static void shrink_column(const struct axis *y, unsigned i, const float *rows,
+static void shrink_column(const struct filter *y, unsigned i, const float *rows,
 			  size_t width, uint8_t *out)
 {
 	const float *weight = y->weight + (size_t)i * y->taps;
@@ -120,7 +86,7 @@ static void shrink_column(const struct axis *y, unsigned i, const float *rows,
 	}
 }
 
-static int shrink_decode(struct shrinker *shrinker, const struct axis *x,
+static int shrink_decode(struct shrinker *shrinker, const struct filter *x,
 			 unsigned height, float *rows, struct error *err)
 {
 	int result = 0;
@@ -144,12 +110,12 @@ static int shrink_resize(struct shrinker *shrinker, const struct jpeg_info *info
 	float *rows =
 		scratch_get(&shrinker->rows, info->height * width * sizeof(*rows));
 	uint8_t *rgb = scratch_get(&shrinker->rgb, sides[1] * width);
-	struct axis x, y;
+	struct filter x, y;
 	int result;
 
 	if (rows == NULL || rgb == NULL ||
-	    axis_init(&x, info->width, sides[0], &shrinker->x) < 0 ||
-	    axis_init(&y, info->height, sides[1], &shrinker->y) < 0)
+	    shrink_filter(&x, info->width, sides[0], &shrinker->x) < 0 ||
+	    shrink_filter(&y, info->height, sides[1], &shrinker->y) < 0)
 		return error_sys(err, ENOMEM, "cannot resize a JPEG of %ux%u pixels",
 				 info->width, info->height);
 	result = jpeg_begin(shrinker->jpeg, &whole, err);

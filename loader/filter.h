@@ -1,12 +1,26 @@
 /* filter.h - the weights of an antialiased bilinear resize along one axis. */
-#ifndef DSA_PREP_FILTER_H
-#define DSA_PREP_FILTER_H
+#ifndef DSA_FILTER_H
+#define DSA_FILTER_H
 
 #include "loader/base/scratch.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct span;
+/*
+ * One axis of a crop. The filter may read `length` pixels from `first` on, and
+ * resamples them to `outputs`, of which `count` from `skip` on are delivered.
+ *
+ *	stored   |.....|=== length ===|....|
+ *	             first
+ *	resampled      |..|= count =|..|     outputs
+ *	                 skip
+ */
+struct span {
+	unsigned first, length;
+	unsigned outputs, skip, count;
+	bool mirrored; /* delivered last to first */
+};
 
 /*
  *	output i = sum over k < taps of weight[i * taps + k] * source[start[i] + k]
