@@ -21,6 +21,10 @@ struct components {
 	struct throttle *throttle; /* NULL: none */
 };
 
+/* Opens a data set as the options say. */
+struct source *components_source(const struct options *options, const char *dataset,
+				 struct error *err);
+
 /*
  * Opens them, and turns a cache size that is a share of the data set into bytes.
  * source: the data set, the parts' from now on; NULL: the options say. Returns 0, or

@@ -84,8 +84,8 @@ int components_set_prep(struct components *parts, const struct options *options,
 	return 0;
 }
 
-int components_open(struct components *parts, struct options *options,
-		    struct source *source, struct error *err)
+struct source *components_source(const struct options *options, const char *dataset,
+				 struct error *err)
 {
 	const struct source_config config = {.seed = options->seed,
 					     .prep = options->prep,
@@ -95,11 +95,18 @@ int components_open(struct components *parts, struct options *options,
 					     .deadline_s = options->deadline,
 					     .image_feature = options->image_feature,
 					     .label_feature = options->label_feature};
+
+	return source_open(dataset, &config, err);
+}
+
+int components_open(struct components *parts, struct options *options,
+		    struct source *source, struct error *err)
+{
 	int result;
 
 	*parts = (struct components){.source = source};
 	if (source == NULL)
-		parts->source = source_open(options->dataset, &config, err);
+		parts->source = components_source(options, options->dataset, err);
 	if (parts->source == NULL)
 		return -err->code;
 	result = components_open_cache(parts, options, err);

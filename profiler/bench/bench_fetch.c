@@ -3,6 +3,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/throttle.h"
+#include "loader/components.h"
 #include "loader/fetch.h"
 #include "loader/options.h"
 #include "loader/sampler.h"
@@ -152,18 +153,12 @@ static uint32_t list_probes(struct bench_fetch *stage)
 static int open_samples(struct bench_fetch *stage, const struct options *options,
 			struct error *err)
 {
-	const struct source_config source = {.seed = options->seed,
-					     .prep = options->prep,
-					     .length = options->image.length,
-					     .token_bits = options->image.token_bits,
-					     .image_feature = options->image_feature,
-					     .label_feature = options->label_feature};
 	struct sampler_config sampler = {.seed = options->seed,
 					 .rank = options->rank,
 					 .world = options->world,
 					 .in_order = options->in_order};
 
-	stage->source = source_open(options->dataset, &source, err);
+	stage->source = components_source(options, options->dataset, err);
 	if (stage->source == NULL)
 		return -1;
 	sampler.count = source_count(stage->source);

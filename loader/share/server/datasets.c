@@ -1,5 +1,6 @@
 /* datasets.c - the data sets of a shared loader: one, or several read as one. */
 #include "loader/base/name.h"
+#include "loader/components.h"
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/class_names.h"
 #include "loader/share/wire/id_map.h"
@@ -23,14 +24,6 @@ int datasets_source(struct share_server *server, struct source **source,
 		    struct error *err)
 {
 	const struct options *options = &server->options;
-	const struct source_config config = {.seed = options->seed,
-					     .prep = options->prep,
-					     .length = options->image.length,
-					     .token_bits = options->image.token_bits,
-					     .relist = options->relist,
-					     .deadline_s = options->deadline,
-					     .image_feature = options->image_feature,
-					     .label_feature = options->label_feature};
 	struct source *parts[SHARE_DATASETS];
 	unsigned count = 0;
 
@@ -41,7 +34,8 @@ int datasets_source(struct share_server *server, struct source **source,
 			error_set(err, EINVAL, "at most %d data sets", SHARE_DATASETS);
 			goto fail;
 		}
-		parts[count] = source_open(datasets_path(server, count), &config, err);
+		parts[count] =
+			components_source(options, datasets_path(server, count), err);
 		if (parts[count] == NULL)
 			goto fail;
 	}
