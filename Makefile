@@ -262,6 +262,7 @@ $(UNIT): $(B)/tests/lib/filter.o $(B)/libtests.a $(B)/libhouse.a
 $(B)/test/audio $(B)/fuzz/audio: private LINK += $(AUDIO_LIBS)
 $(B)/fuzz/cupti: $(B)/tests/lib/cupti_buffer.o
 $(B)/fuzz/tar: $(B)/tests/lib/tar_bytes.o
+$(B)/fuzz/tar $(B)/fuzz/tfrecord: $(B)/tests/lib/memory_object.o
 $(B)/fuzz/tar: private LINK += $(CMOCKA_LIBS)
 $(B)/fuzz/page: $(B)/loader/net/curl/page.o
 $(B)/fuzz/page: private LINK += -lexpat

@@ -8,6 +8,7 @@
 #include "loader/base/error.h"
 #include "loader/source/shard/tar_header.h"
 #include "loader/source/shard/tar_reader.h"
+#include "tests/lib/memory_object.h"
 #include "tests/lib/tar_bytes.h"
 
 #include <limits.h>
@@ -16,24 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct memory {
-	unsigned char *bytes;
-	size_t size, most; /* most: that a read gives */
-};
-
-static ssize_t memory_read(void *state, void *to, size_t size, uint64_t from)
-{
-	const struct memory *memory = state;
-	size_t left = from < memory->size ? memory->size - (size_t)from : 0;
-	size_t got = size < left ? size : left;
-
-	if (got > memory->most)
-		got = memory->most;
-	memcpy(to, memory->bytes + from, got);
-	return (ssize_t)got;
-}
-
-static void read_all(struct tar_reader *reader, const struct memory *memory)
+static void read_all(struct tar_reader *reader, const struct memory_object *memory)
 {
 	struct tar_member member;
 	struct error err = {0};
@@ -57,7 +41,7 @@ static void read_all(struct tar_reader *reader, const struct memory *memory)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct memory memory = {
+	struct memory_object memory = {
 		.size = size > 0 ? size - 1 : 0,
 		.most = size > 0 ? 1 + 64u * data[0] : 1,
 	};
@@ -66,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.size = memory.size,
 		.gap = 64 << 10,
 		.least = 4 << 10,
-		.read = memory_read,
+		.read = memory_object_read,
 	};
 	struct tar_reader reader;
 

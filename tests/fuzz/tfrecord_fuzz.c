@@ -10,30 +10,14 @@
 #include "loader/base/error.h"
 #include "loader/source/shard/example.h"
 #include "loader/source/shard/record_reader.h"
+#include "tests/lib/memory_object.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct memory {
-	unsigned char *bytes;
-	size_t size, most; /* most: that a read gives */
-};
-
-static ssize_t memory_read(void *state, void *to, size_t size, uint64_t from)
-{
-	const struct memory *memory = state;
-	size_t left = from < memory->size ? memory->size - (size_t)from : 0;
-	size_t got = size < left ? size : left;
-
-	if (got > memory->most)
-		got = memory->most;
-	memcpy(to, memory->bytes + from, got);
-	return (ssize_t)got;
-}
-
-static void make_good(const struct memory *memory)
+static void make_good(const struct memory_object *memory)
 {
 	size_t at = 0;
 
@@ -51,7 +35,8 @@ static void make_good(const struct memory *memory)
 	}
 }
 
-static void read_records(const struct memory *memory, const struct shard_object *object)
+static void read_records(const struct memory_object *memory,
+			 const struct shard_object *object)
 {
 	struct record_reader reader;
 	struct error err = {0};
@@ -72,7 +57,7 @@ static void read_records(const struct memory *memory, const struct shard_object 
 	record_reader_fini(&reader);
 }
 
-static void walk(const struct memory *memory)
+static void walk(const struct memory_object *memory)
 {
 	const unsigned char *begin = memory->bytes;
 	struct example_bytes bytes;
@@ -89,12 +74,12 @@ static void walk(const struct memory *memory)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct memory memory = {
+	struct memory_object memory = {
 		.size = size > 0 ? size - 1 : 0,
 		.most = size > 0 ? 1 + 64u * (data[0] & 0x7f) : 1,
 	};
 	struct shard_object object = {
-		.state = &memory, .size = memory.size, .read = memory_read};
+		.state = &memory, .size = memory.size, .read = memory_object_read};
 
 	memory.bytes = malloc(memory.size + 1);
 	if (memory.bytes == NULL)

@@ -4,4 +4,7 @@
 
 void close_to(double value, double want, double within);
 
+/* The same within a part of what is wanted. */
+void assert_near(double value, double want, double part);
+
 #endif

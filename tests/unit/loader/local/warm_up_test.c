@@ -4,6 +4,7 @@
 #include "loader/local/warm_up.h"
 #include "loader/source.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/source_opened.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -31,12 +32,8 @@ static struct source *open_source(const char *dataset, const char *prep)
 {
 	const struct source_config config = {
 		.threads = 1, .index_dir = "", .prep = prep, .length = TOKENS};
-	struct error err = {0};
-	struct source *source = source_open(dataset, &config, &err);
 
-	if (source == NULL)
-		fail_msg("%s", err.message);
-	return source;
+	return source_opened(dataset, &config);
 }
 
 /* Two files of windows of 2 KiB, to which 1 KiB beside each is added. */

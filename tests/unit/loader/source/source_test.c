@@ -2,6 +2,7 @@
 #include "loader/source.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/source_opened.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,16 +21,6 @@
 #include <jpeglib.h>
 
 static const struct source_config config = {.threads = 4, .index_dir = ""};
-
-static struct source *open_source(const char *dataset)
-{
-	struct error err = {0};
-	struct source *source = source_open(dataset, &config, &err);
-
-	if (source == NULL)
-		fail_msg("%s", err.message);
-	return source;
-}
 
 /* "path size class|" of every sample. */
 static const char *listing(const struct source *source)
@@ -52,15 +43,6 @@ static const char *listing(const struct source *source)
 	return text;
 }
 
-static void assert_refused(const char *dataset, int code, const char *message)
-{
-	struct error err = {0};
-
-	assert_null(source_open(dataset, &config, &err));
-	assert_string_equal(err.message, message);
-	assert_int_equal(err.code, code);
-}
-
 static void a_tree_is_in_path_order(void **state)
 {
 	struct source *source;
@@ -72,7 +54,7 @@ static void a_tree_is_in_path_order(void **state)
 	scratch_file("t/b/in/deep/er.jpe", 4);
 	scratch_file("t/b/in.jfif", 5);
 	scratch_file("t/b/in-.JPG", 6);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_string_equal(source_kind(source), "tree");
 	assert_string_equal(listing(source),
 			    "b.x/1.JPEG 3 b.x|b/10.jpg 10 b|b/2.jpg 20 b|b/in-.JPG 6 b|"
@@ -98,7 +80,7 @@ static void what_is_no_picture_is_ignored_and_counted(void **state)
 	scratch_file("t/lost+found/2.jpg", 1);
 	scratch_file("t/stray.jpg", 1);
 	assert_int_equal(mkfifo("t/a/pipe.jpg", 0600), 0);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_string_equal(listing(source), "a/1.jpg 1 a|");
 	assert_int_equal(source_facts(source)->ignored, 7);
 	source_close(source);
@@ -112,7 +94,7 @@ static void an_empty_class_keeps_its_label(void **state)
 	scratch_file("t/c/1.jpg", 1);
 	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/b", 0755);
-	source = open_source("t/");
+	source = source_opened("t/", &config);
 	assert_int_equal(source_facts(source)->classes, 3);
 	assert_int_equal(source_label(source, 1), 2);
 	source_close(source);
@@ -126,7 +108,7 @@ static void a_flat_folder_is_one_class(void **state)
 	scratch_file("t/2.jpg", 2);
 	scratch_file("t/1.jpg", 1);
 	mkdir("t/empty", 0755);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_string_equal(listing(source), "1.jpg 1 .|2.jpg 2 .|");
 	assert_int_equal(source_facts(source)->classes, 1);
 	source_close(source);
@@ -144,7 +126,7 @@ static void links_are_followed(void **state)
 	assert_int_equal(symlink("../elsewhere", "t/c"), 0);
 	assert_int_equal(symlink("nowhere", "t/a/gone"), 0);
 	assert_int_equal(symlink("nowhere.jpg", "t/a/gone.jpg"), 0);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_string_equal(listing(source),
 			    "a/1.jpg 7 a|a/2.jpg 1 a|a/gone.jpg 0 a|b/1.jpg 7 b|"
 			    "c/1.jpg 7 c|");
@@ -158,12 +140,12 @@ static void a_directory_loop_is_refused(void **state)
 	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/a/in", 0755);
 	assert_int_equal(symlink("../../a", "t/a/in/again"), 0);
-	assert_refused(
-		"t", ELOOP,
+	source_refused(
+		"t", &config, ELOOP,
 		"t/a/in/again leads back to a, which it lies in: remove the link");
 	assert_int_equal(unlink("t/a/in/again"), 0);
 	assert_int_equal(symlink("../..", "t/a/in/again"), 0);
-	assert_refused("t", ELOOP,
+	source_refused("t", &config, ELOOP,
 		       "t/a/in/again leads back to the data set itself, which it lies "
 		       "in: remove the link");
 }
@@ -174,13 +156,13 @@ static void names_may_hold_anything(void **state)
 
 	(void)state;
 	scratch_file("t/<script>\n/'\"\\ \xff;.jpg", 1);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_string_equal(listing(source),
 			    "<script>\n/'\"\\ \xff;.jpg 1 <script>\n|");
 	source_close(source);
 	assert_int_equal(symlink("..", "t/<script>\n/\x1b[2J"), 0);
-	assert_refused(
-		"t", ELOOP,
+	source_refused(
+		"t", &config, ELOOP,
 		"t/<script>\\n/\\x1b[2J leads back to the data set itself, which "
 		"it lies in: remove the link");
 }
@@ -191,21 +173,21 @@ static void what_is_no_data_set_is_refused(void **state)
 	mkdir("empty", 0755);
 	scratch_file("docs/a/readme.txt", 1);
 	assert_int_equal(mkfifo("pipe", 0600), 0);
-	assert_refused(
-		"nowhere", ENOENT,
+	source_refused(
+		"nowhere", &config, ENOENT,
 		"there is no data set 'nowhere': give a folder, a list file, tar or "
 		"TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
 		"synthetic[:COUNT]");
-	assert_refused("empty", ENODATA,
+	source_refused("empty", &config, ENODATA,
 		       "no pictures in 'empty' (0 other files): it needs a folder per "
 		       "class with .jpg or .jpeg files in it");
-	assert_refused("docs", ENODATA,
+	source_refused("docs", &config, ENODATA,
 		       "no pictures in 'docs' (1 other files): it needs a folder per "
 		       "class with .jpg or .jpeg files in it");
-	assert_refused("pipe", EINVAL,
+	source_refused("pipe", &config, EINVAL,
 		       "the data set 'pipe' is neither a folder nor a file");
-	assert_refused(
-		"pipe/in", ENOTDIR,
+	source_refused(
+		"pipe/in", &config, ENOTDIR,
 		"there is no data set 'pipe/in': give a folder, a list file, tar or "
 		"TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
 		"synthetic[:COUNT]");
@@ -227,9 +209,9 @@ static void what_may_not_be_read_is_refused(void **state)
 	if (child == 0) {
 		if (geteuid() == 0 && seteuid(65534) < 0)
 			_exit(2);
-		assert_refused("t", EACCES,
+		source_refused("t", &config, EACCES,
 			       "cannot read the folder t/a: Permission denied");
-		assert_refused("list", EACCES,
+		source_refused("list", &config, EACCES,
 			       "cannot read the data set 'list': Permission denied");
 		_exit(0);
 	}
@@ -282,7 +264,7 @@ static void the_order_does_not_depend_on_threads(void **state)
 		snprintf(path, sizeof(path), "t/%d/%d/%d.jpg", i % 7, i % 11, i);
 		scratch_file(path, (size_t)i % 5);
 	}
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_int_equal(source_count(source), 300);
 	for (int i = 0; i < 3; i++) {
 		struct source_config other = {.threads = threads[i], .index_dir = ""};
@@ -304,12 +286,12 @@ static void a_digest_is_the_same_everywhere(void **state)
 	(void)state;
 	scratch_file("t/a/1.jpg", 300);
 	scratch_file("t/b/1.jpg", 2);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	digest = source_facts(source)->digest;
 	source_close(source);
 	assert_int_equal(digest, 0x5fbfaab729e0894f);
 	scratch_file("t/b/1.jpg", 3);
-	source = open_source("t");
+	source = source_opened("t", &config);
 	assert_int_not_equal(source_facts(source)->digest, digest);
 	source_close(source);
 }
@@ -326,7 +308,7 @@ static void a_list_keeps_its_order(void **state)
 				      "\n"
 				      "a/1.jpg\t \tcat  \n"
 				      "gone.jpg dog");
-	source = open_source("set/train.txt");
+	source = source_opened("set/train.txt", &config);
 	assert_string_equal(source_kind(source), "list");
 	assert_string_equal(listing(source),
 			    "b/2 of 3.jpg 2 dog|a/1.jpg 1 cat|gone.jpg 0 dog|");
@@ -342,7 +324,7 @@ static void a_label_of_a_list_may_be_a_number(void **state)
 	(void)state;
 	scratch_file("1.jpg", 1);
 	scratch_text("list", "1.jpg 12\n1.jpg 3\n");
-	source = open_source("list");
+	source = source_opened("list", &config);
 	assert_int_equal(source_facts(source)->classes, 13);
 	assert_int_equal(source_label(source, 0), 12);
 	assert_string_equal(source_class(source, 7), "7");
@@ -361,7 +343,7 @@ static void a_path_of_a_list_may_be_absolute(void **state)
 	mkdir("lists", 0755);
 	snprintf(text, sizeof(text), "%s/set/1.jpg 0\n", scratch_path());
 	scratch_text("lists/list", text);
-	source = open_source("lists/list");
+	source = source_opened("lists/list", &config);
 	assert_int_equal(source_facts(source)->bytes, 9);
 	source_place(source, 0, buffer, &place);
 	fd = openat(place.dir, place.path, O_RDONLY);
@@ -417,7 +399,7 @@ static void words_are_ranked_however_many(void **state)
 	for (unsigned i = 0; i < 3 * WORDS; i++)
 		fprintf(file, "1.jpg w%03u\n", i * 7 % WORDS);
 	fclose(file);
-	source = open_source("list");
+	source = source_opened("list", &config);
 	assert_int_equal(source_facts(source)->classes, WORDS);
 	for (uint32_t i = 0; i < 3 * WORDS; i++)
 		assert_int_equal(source_label(source, i), i * 7 % WORDS);
@@ -435,7 +417,7 @@ static void a_path_that_cannot_be_opened_is_refused(void **state)
 	memset(text, 'x', PATH_MAX);
 	strcpy(text + PATH_MAX, " 0\n");
 	scratch_text("list", text);
-	assert_refused("list", EINVAL, "list:1: the path is too long");
+	source_refused("list", &config, EINVAL, "list:1: the path is too long");
 
 	memset(name, 'x', LENGTH);
 	name[LENGTH] = '\0';
@@ -458,13 +440,13 @@ static void a_binary_file_is_no_list(void **state)
 	(void)state;
 	fwrite("1.jpg 0\n\0\0\0", 1, 11, file);
 	fclose(file);
-	assert_refused("list", EINVAL,
+	source_refused("list", &config, EINVAL,
 		       "list:2: a 0 byte: this is no list of lines 'path label'");
 }
 
 static void a_synthetic_sample_is_a_picture(void **state)
 {
-	struct source *source = open_source("synthetic:35");
+	struct source *source = source_opened("synthetic:35", &config);
 	struct jpeg_decompress_struct jpeg;
 	struct jpeg_error_mgr manager;
 	uint64_t bytes = 0;
@@ -514,10 +496,10 @@ static void synthetic_pictures_depend_on_the_seed_alone(void **state)
 static void a_bad_synthetic_count_is_refused(void **state)
 {
 	(void)state;
-	assert_refused("synthetic:0", EINVAL,
+	source_refused("synthetic:0", &config, EINVAL,
 		       "'synthetic:0' is no synthetic data set: give synthetic:COUNT, "
 		       "COUNT from 1 to 4294967295");
-	assert_refused("synthetic:", EINVAL,
+	source_refused("synthetic:", &config, EINVAL,
 		       "'synthetic:' is no synthetic data set: give synthetic:COUNT, "
 		       "COUNT from 1 to 4294967295");
 }

@@ -2,6 +2,7 @@
 #include "loader/source.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/source_opened.h"
 #include "tests/lib/tar_bytes.h"
 
 #include <errno.h>
@@ -30,12 +31,9 @@ static int tar_setup(void **state)
 static const char *listing(const char *dataset)
 {
 	static char text[4096];
-	struct error err = {0};
-	struct source *source = source_open(dataset, &config, &err);
+	struct source *source = source_opened(dataset, &config);
 	size_t used = 0;
 
-	if (source == NULL)
-		fail_msg("%s", err.message);
 	assert_string_equal(source_kind(source), "tar");
 	for (uint32_t i = 0; i < source_count(source); i++) {
 		char path[PATH_MAX], name[PATH_MAX], bytes[64];
@@ -60,15 +58,6 @@ static const char *listing(const char *dataset)
 	return text;
 }
 
-static void assert_refused(const char *dataset, int code, const char *message)
-{
-	struct error err = {0};
-
-	assert_null(source_open(dataset, &config, &err));
-	assert_string_equal(err.message, message);
-	assert_int_equal(err.code, code);
-}
-
 /* What the archive is refused for, behind "the shard 'x.tar': ". */
 static void assert_broken(int code, const char *message)
 {
@@ -76,7 +65,7 @@ static void assert_broken(int code, const char *message)
 
 	tar_bytes_write(&tar, "x.tar");
 	snprintf(whole, sizeof(whole), "the shard 'x.tar': %s", message);
-	assert_refused("x.tar", code, whole);
+	source_refused("x.tar", &config, code, whole);
 	tar.size = 0;
 }
 
@@ -150,10 +139,10 @@ static void a_folder_and_a_pattern_are_many_shards(void **state)
 			    "a-009.tar/k.jpg 0 nine|a-010.tar/k.jpg 1 ten|");
 	assert_string_equal(listing("s/a-{009..010}.tar"),
 			    "a-009.tar/k.jpg 0 nine|a-010.tar/k.jpg 1 ten|");
-	assert_refused("s/a-{009..011}.tar", ENOENT,
+	source_refused("s/a-{009..011}.tar", &config, ENOENT,
 		       "the shard 's/a-011.tar': cannot be opened: No such file or "
 		       "directory");
-	assert_refused("s/a-{9..8}.tar", EINVAL,
+	source_refused("s/a-{9..8}.tar", &config, EINVAL,
 		       "'s/a-{9..8}.tar' counts down: between the braces are the first "
 		       "and the last number, of at most 1048576 shards");
 }
@@ -206,7 +195,7 @@ static void long_names_are_read(void **state)
 	snprintf(expected, sizeof(expected),
 		 "the shard 'x.tar': '...%s' is a second sample with the same key",
 		 name + strlen(name) - 116);
-	assert_refused("x.tar", EINVAL, expected);
+	source_refused("x.tar", &config, EINVAL, expected);
 	long_names(name, false);
 	snprintf(expected, sizeof(expected),
 		 "x.tar/%s %.120s pax|x.tar/pre/fix/2.jpg pre ustar|", name, name);
@@ -303,7 +292,7 @@ static void labels_must_fit_together(void **state)
 	assert_broken(EINVAL, "'1.jpeg' is a second sample with the same key");
 	tar_bytes_text(&tar, '0', "1.png", "one");
 	tar_bytes_write(&tar, "x.tar");
-	assert_refused("x.tar", ENODATA,
+	source_refused("x.tar", &config, ENODATA,
 		       "no samples in 'x.tar' (1 others): it needs members such as "
 		       "7.jpg, or of recordings 7.wav, with 7.cls, 7.json or 7.txt");
 }
@@ -334,11 +323,11 @@ static void a_compressed_archive_is_refused(void **state)
 {
 	(void)state;
 	scratch_text("x.tar.gz", "\x1f\x8b");
-	assert_refused("x.tar.gz", ENOTSUP,
+	source_refused("x.tar.gz", &config, ENOTSUP,
 		       "'x.tar.gz' is compressed, so samples can't be read from the "
 		       "middle of it: dsa dataset convert --format tar unpacks it");
 	scratch_text("s/1.tgz", "\x1f\x8b");
-	assert_refused("s", ENOTSUP,
+	source_refused("s", &config, ENOTSUP,
 		       "'s' is compressed, so samples can't be read from the middle of "
 		       "it: dsa dataset convert --format tar unpacks it");
 }

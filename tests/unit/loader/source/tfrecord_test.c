@@ -4,6 +4,7 @@
 #include "profiler/dataset/archive/record_archive.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/source_opened.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,17 +56,16 @@ static void write_to(const char *path)
 	archive.size = 0;
 }
 
+static const struct source_config plain = {.index_dir = ""};
+
 static struct source *opened(const char *dataset, const char *image, const char *label)
 {
 	const struct source_config config = {.threads = 4,
 					     .index_dir = "",
 					     .image_feature = image,
 					     .label_feature = label};
-	struct error err = {0};
-	struct source *source = source_open(dataset, &config, &err);
+	struct source *source = source_opened(dataset, &config);
 
-	if (source == NULL)
-		fail_msg("%s", err.message);
 	assert_string_equal(source_kind(source), "tfrecord");
 	assert_true(source_sealed(source));
 	return source;
@@ -95,16 +95,6 @@ static const char *sample_text(const struct source *source, uint32_t sample)
 		 source_class(source, source_label(source, sample)), (int)part.size,
 		 bytes + part.skip);
 	return text;
-}
-
-static void assert_refused(const char *dataset, int code, const char *message)
-{
-	const struct source_config config = {.index_dir = ""};
-	struct error err = {0};
-
-	assert_null(source_open(dataset, &config, &err));
-	assert_string_equal(err.message, message);
-	assert_int_equal(err.code, code);
 }
 
 static void records_are_samples(void **state)
@@ -218,22 +208,22 @@ static void what_is_no_tfrecord_is_refused(void **state)
 	add("two", 0, "a");
 	archive.bytes[size + 3] ^= 1;
 	write_to("x.tfrecord");
-	assert_refused(
-		"x.tfrecord", EBADMSG,
+	source_refused(
+		"x.tfrecord", &plain, EBADMSG,
 		"the shard 'x.tfrecord': at byte 124: no record begins there, or "
 		"the checksum of its length is wrong");
 	archive.size = size - 1;
 	write_to("x.tfrecord");
-	assert_refused("x.tfrecord", ENODATA,
+	source_refused("x.tfrecord", &plain, ENODATA,
 		       "the shard 'x.tfrecord': at byte 0: a record ends behind the "
 		       "file, which is cut short");
 	archive.size = size + 5;
 	write_to("x.tfrecord");
-	assert_refused("x.tfrecord", ENODATA,
+	source_refused("x.tfrecord", &plain, ENODATA,
 		       "the shard 'x.tfrecord': at byte 124: the file is cut short "
 		       "there");
 	write_to("x.tfrecord");
-	assert_refused("x.tfrecord", ENODATA,
+	source_refused("x.tfrecord", &plain, ENODATA,
 		       "no samples in 'x.tfrecord' (0 others): it needs records with a "
 		       "picture or recording (DSA_LOADER=image_feature=NAME)");
 }

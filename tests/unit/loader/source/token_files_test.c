@@ -4,6 +4,7 @@
 #include "loader/source/token_files.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/source_opened.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,11 +23,8 @@ static const struct source_config config = {
 
 static struct source *open_source(const char *dataset, const struct source_config *how)
 {
-	struct error err = {0};
-	struct source *source = source_open(dataset, how, &err);
+	struct source *source = source_opened(dataset, how);
 
-	if (source == NULL)
-		fail_msg("%s", err.message);
 	assert_string_equal(source_kind(source), "tokens");
 	return source;
 }
@@ -140,40 +138,31 @@ static void a_file_that_grew_has_more_windows(void **state)
 	source_close(source);
 }
 
-static void assert_refused(const char *dataset, int code, const char *message)
-{
-	struct error err = {0};
-
-	assert_null(source_open(dataset, &config, &err));
-	assert_string_equal(err.message, message);
-	assert_int_equal(err.code, code);
-}
-
 static void what_has_no_tokens_is_refused(void **state)
 {
 	(void)state;
 	scratch_file("odd.bin", 101);
-	assert_refused(
-		"odd.bin", EINVAL,
+	source_refused(
+		"odd.bin", &config, EINVAL,
 		"'odd.bin' has 101 bytes, which are no whole number of tokens of "
 		"16 bits");
 	scratch_file("short.u32", 40);
-	assert_refused("short.u32", EINVAL,
+	source_refused("short.u32", &config, EINVAL,
 		       "no file has the 11 tokens of a window: make length smaller");
 	scratch_file("t/a/1.jpg", 100);
-	assert_refused("t", ENODATA,
+	source_refused("t", &config, ENODATA,
 		       "no tokens in 't' (1 other files): it needs a folder per class "
 		       "with .bin, .u16 or .u32 files in it");
 	scratch_text("list", "t/a/1.jpg x\ngone.bin y\n");
-	assert_refused(
-		"list", ENOENT,
+	source_refused(
+		"list", &config, ENOENT,
 		"cannot open the tokens of 'gone.bin': No such file or directory");
-	assert_refused(
-		"synthetic:5", EINVAL,
+	source_refused(
+		"synthetic:5", &config, EINVAL,
 		"a synthetic data set has pictures, and no tokens: name a folder "
 		"or file for prep=tokens");
-	assert_refused(
-		"nowhere", ENOENT,
+	source_refused(
+		"nowhere", &config, ENOENT,
 		"there is no data set 'nowhere': give a folder, a list file, tar or "
 		"TFRecord shards, s3://BUCKET/PREFIX, https://HOST/LIST or "
 		"synthetic[:COUNT]");

@@ -3,6 +3,7 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/shard.h"
+#include "tests/lib/source_opened.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,19 +18,10 @@
 
 static const struct source_config config = {.threads = 2, .index_dir = ""};
 
-static struct source *open_source(const char *dataset)
-{
-	struct error err = {0};
-	struct source *source = source_open(dataset, &config, &err);
-
-	if (source == NULL)
-		fail_msg("%s", err.message);
-	return source;
-}
-
 static struct source *join(const char *a, const char *b)
 {
-	struct source *const parts[] = {open_source(a), open_source(b)};
+	struct source *const parts[] = {source_opened(a, &config),
+					source_opened(b, &config)};
 	struct error err = {0};
 	struct source *source = source_union(parts, 2, &err);
 
@@ -111,7 +103,7 @@ static void a_part_of_a_file_is_one_sample_by_its_offset(void **state)
 	scratch_file("t/x/shard.jpg", 1000);
 	parts[0] = shard_open("t/x", "shard.jpg", left, 2);
 	parts[1] = shard_open("t", "x/shard.jpg", right, 2);
-	parts[2] = open_source("t");
+	parts[2] = source_opened("t", &config);
 	source = source_union(parts, 3, NULL);
 	assert_non_null(source);
 	assert_string_equal(listing(source),
@@ -120,7 +112,7 @@ static void a_part_of_a_file_is_one_sample_by_its_offset(void **state)
 	assert_string_equal(source_name(source, 1, name, sizeof(name)), "shard.jpg[1]");
 	assert_string_equal(source_name(source, 3, name, sizeof(name)), "x/shard.jpg");
 	source_close(source);
-	source = open_source("synthetic:3");
+	source = source_opened("synthetic:3", &config);
 	assert_string_equal(source_name(source, 2, name, sizeof(name)), "synthetic 2");
 	source_close(source);
 }
@@ -133,7 +125,8 @@ static void no_memory_is_an_error(void **state)
 	(void)state;
 	scratch_file("m/x/1.jpg", 10);
 	while (source == NULL) {
-		struct source *const parts[] = {open_source("m"), open_source("m")};
+		struct source *const parts[] = {source_opened("m", &config),
+						source_opened("m", &config)};
 		struct error err = {0};
 
 		nomem_at(failures + 1);

@@ -5,6 +5,7 @@
 #include "loader/base/random.h"
 #include "models/simulation/simulation.h"
 #include "profiler/turns/turn_replay.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/load.h"
 
 #include <errno.h>
@@ -18,12 +19,6 @@
 
 static const double one_core[] = {1, 1};
 static const double two_cores[] = {1, 1, 1};
-
-static void assert_near(double value, double expected, double relative)
-{
-	if (!(fabs(value - expected) <= relative * fabs(expected)))
-		fail_msg("%.6g is not %.6g", value, expected);
-}
 
 /* Batches of ten samples. */
 static struct simulation_load turns(unsigned workers, unsigned prefetch)

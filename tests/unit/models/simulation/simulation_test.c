@@ -1,4 +1,5 @@
 #include "models/simulation/simulation.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/load.h"
 
 #include <setjmp.h>
@@ -10,12 +11,6 @@
 
 static const double one_core[] = {1, 1};
 static const double two_cores[] = {1, 1, 1};
-
-static void assert_near(double value, double expected, double relative)
-{
-	if (!(fabs(value - expected) <= relative * fabs(expected)))
-		fail_msg("%.6g is not %.6g", value, expected);
-}
 
 /* ---- one stage limits ---------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* jobs_load_test.c - several jobs in the simulation, against closed forms. */
 #include "loader/base/error.h"
 #include "models/simulation/simulation.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/closed_form.h"
 #include "tests/lib/load.h"
 #include "tests/lib/nomem.h"
@@ -16,12 +17,6 @@
 
 static const double two_cores[] = {1, 1, 1};
 static const struct profile_draw prepared = {LOAD_BYTES, NAN, 2 * MS};
-
-static void assert_near(double value, double expected, double relative)
-{
-	if (!(fabs(value - expected) <= relative * fabs(expected)))
-		fail_msg("%.6g is not %.6g", value, expected);
-}
 
 /* Jobs of 2 workers on 2 cores: P = 1000 samples/s; G = `compute` of each. */
 static struct simulation_load jobs(unsigned count, bool shared, double compute)
