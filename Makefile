@@ -253,7 +253,7 @@ $(B)/libtests.a: $(call object,tests/lib)
 
 # tests/unit mirrors the rooms; a test is run by its name alone.
 $(foreach test,$(UNITS),$(eval $(B)/test/$(notdir $(test:_test.c=)): $(B)/$(test:.c=.o)))
-$(UNIT): $(B)/tests/lib/filter.o $(B)/libtests.a $(B)/libhouse.a
+$(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \

@@ -1,9 +1,8 @@
 #include "tests/lib/actor.h"
 #include "loader/source.h"
+#include "tests/lib/test.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 const char actor_dataset[] = "synthetic:60";
 

@@ -1,18 +1,15 @@
 /* check_ring.c - writes samples into a ring, and checks what readers get. */
 #include "tests/lib/check_ring.h"
 #include "loader/base/random.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#include <cmocka.h>
 
 enum {
 	WORDS = 32,

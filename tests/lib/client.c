@@ -3,12 +3,9 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/fetch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 bool client_next(void *context, bool wait, struct fetch_job *job)
 {

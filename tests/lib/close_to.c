@@ -1,12 +1,7 @@
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 void close_to(double value, double want, double within)
 {

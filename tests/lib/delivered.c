@@ -1,12 +1,9 @@
 /* delivered.c - takes a loader's batches and notes what is in them. */
 #include "tests/lib/delivered.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 struct dsa_loader *delivered_open(const struct dsa_config *config)
 {

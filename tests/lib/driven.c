@@ -1,18 +1,15 @@
 /* driven.c - opens sessions and loaders, asks for windows and goes through them. */
 #include "tests/lib/driven.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct driven driven;
 static char home[TREE_PATH];

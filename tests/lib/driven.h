@@ -15,9 +15,7 @@ extern struct driven {
 	struct dsa_loader *loader;
 } driven;
 
-/* A test with a session, which ends with its loader. */
-#define WITH_SESSION(test)                                                             \
-	cmocka_unit_test_setup_teardown(test, driven_setup, driven_teardown)
+/* Of a test with a session, which ends with its loader. */
 int driven_setup(void **state);
 int driven_teardown(void **state);
 

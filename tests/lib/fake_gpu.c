@@ -1,17 +1,14 @@
 /* fake_gpu.c - finds the fake driver beside the tests, and calls it. */
 #include "tests/lib/fake_gpu.h"
 #include "loader/base/error.h"
+#include "tests/lib/test.h"
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* build/.../fake/libcuda.so.1, from build/.../test/NAME. */
 static void fake_path(const char *name, char path[PATH_MAX + 32])

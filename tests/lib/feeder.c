@@ -1,11 +1,8 @@
 #include "tests/lib/feeder.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 const struct bcast_config feeder_config = {
 	.places = FEEDER_PLACES,

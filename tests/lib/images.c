@@ -1,14 +1,11 @@
 /* images.c - makes the data sets. */
 #include "tests/lib/images.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 char images_good[TREE_PATH], images_bad[TREE_PATH], images_home[TREE_PATH];
 uint64_t images_bytes[2][IMAGES_COUNT];

@@ -4,13 +4,10 @@
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/meter.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct io_page *io_part;
 

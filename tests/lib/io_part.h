@@ -7,9 +7,7 @@
 
 #include <stddef.h>
 
-/* A test in a folder of its own, with a page there that this process takes part in. */
-#define IN_PAGE(test)                                                                  \
-	cmocka_unit_test_setup_teardown(test, io_part_setup, io_part_teardown)
+/* Of a test in a folder of its own, with a page there that this process takes part in. */
 int io_part_setup(void **state);
 int io_part_teardown(void **state);
 

@@ -2,13 +2,10 @@
 #include "tests/lib/known_run.h"
 #include "loader/base/error.h"
 #include "models/predict/model.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 2000, BYTES = 100000, BATCH = 32 };
 

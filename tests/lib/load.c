@@ -1,10 +1,6 @@
 #include "tests/lib/load.h"
 #include "loader/base/error.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 static const double many_cores[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 				    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};

@@ -1,13 +1,10 @@
 /* performer.c - does windows as a program would whose steps take so long. */
 #include "tests/lib/performer.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 const struct schedule_config performer_usual = {
 	.budget_s = 60,

@@ -1,14 +1,12 @@
 #include "tests/lib/picture.h"
 #include "loader/base/random.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jpeglib.h>
 
 static J_COLOR_SPACE stored_as(enum picture_color color)

@@ -1,13 +1,10 @@
 #include "tests/lib/program.h"
 #include "tests/lib/actor.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct program program;
 

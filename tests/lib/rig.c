@@ -6,15 +6,12 @@
 #include "loader/prep.h"
 #include "loader/source.h"
 #include "tests/lib/shard.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 char rig_good[TREE_PATH], rig_bad[TREE_PATH], rig_none[TREE_PATH];
 static char home[TREE_PATH]; /* where indexes are kept */

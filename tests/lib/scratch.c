@@ -1,13 +1,9 @@
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[TREE_PATH];
 

@@ -4,9 +4,7 @@
 
 #include <stddef.h>
 
-/* A test in the folder, which is removed then. */
-#define IN_SCRATCH(test)                                                               \
-	cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+/* Of a test in the folder, which is removed then. */
 int scratch_setup(void **state);
 int scratch_teardown(void **state);
 

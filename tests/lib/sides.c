@@ -3,14 +3,10 @@
 
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- sides ---- */
 

@@ -19,9 +19,7 @@ struct sides {
 void sides_begin(struct sides *pair);
 void sides_end(struct sides *pair);
 
-/* A test between sides_begin() and sides_end() of these. */
-#define WITH_SIDES(test)                                                               \
-	cmocka_unit_test_setup_teardown(test, sides_setup, sides_teardown)
+/* Of a test between sides_begin() and sides_end() of these. */
 extern struct sides sides;
 int sides_setup(void **state);
 int sides_teardown(void **state);

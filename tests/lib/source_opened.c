@@ -1,12 +1,8 @@
 #include "tests/lib/source_opened.h"
 #include "loader/base/error.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 struct source *source_opened(const char *dataset, const struct source_config *config)
 {

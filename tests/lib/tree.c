@@ -1,17 +1,13 @@
 #include "tests/lib/tree.h"
+#include "tests/lib/test.h"
 
 #include <ftw.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 void tree_make(char root[TREE_PATH])
 {

@@ -1,11 +1,7 @@
 #include "tests/lib/worker.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void *work(void *context)
 {

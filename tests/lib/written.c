@@ -2,16 +2,12 @@
 #include "tests/lib/written.h"
 #include "reports/common/escape.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/verdict.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct gate_report written_report(const struct gate_verdict *verdict)
 {

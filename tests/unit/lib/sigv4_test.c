@@ -1,16 +1,12 @@
 /* sigv4_test.c - the published examples of Amazon's S3 API reference, and what is none. */
 #include "tests/lib/http_request.h"
 #include "tests/lib/sigv4.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HOST "Host: examplebucket.s3.amazonaws.com\r\n"
 #define REST                                                                           \
@@ -38,41 +34,37 @@ static void sigv4_check(const char *head, const char *headers, const char *wante
 	free(canonical);
 }
 
-static void sigv4_get_object(void **state)
+TEST(sigv4_get_object)
 {
-	(void)state;
 	sigv4_check("GET /test.txt HTTP/1.1\r\n" HOST "Range: bytes=0-9\r\n" REST,
 		    "host;range;x-amz-content-sha256;x-amz-date",
 		    "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
 }
 
-static void sigv4_get_bucket_lifecycle(void **state)
+TEST(sigv4_get_bucket_lifecycle)
 {
-	(void)state;
 	sigv4_check("GET /?lifecycle HTTP/1.1\r\n" HOST REST, HEADERS,
 		    "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543");
 }
 
-static void sigv4_list_objects(void **state)
+TEST(sigv4_list_objects)
 {
 	static const char *const wanted =
 		"34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7";
 
-	(void)state;
 	sigv4_check("GET /?max-keys=2&prefix=J HTTP/1.1\r\n" HOST REST, HEADERS,
 		    wanted);
 	sigv4_check("GET /?prefix=%4A&max-keys=2 HTTP/1.1\r\n" HOST REST, HEADERS,
 		    wanted);
 }
 
-static void sigv4_canonical_forms(void **state)
+TEST(sigv4_canonical_forms)
 {
 	char head[] = "GET /a%2bb/%C3%A9%20%25?b=2%2F3&a-b=1&a=~&c HTTP/1.1\r\n"
 		      "Host: h\r\nX-Amz-Meta-A:  one   two \r\nx-amz-meta-a: 3\r\n\r\n";
 	static struct http_request request;
 	char *canonical;
 
-	(void)state;
 	assert_true(http_request_parse(head, &request));
 	canonical = sigv4_canonical(&request, "host;x-amz-meta-a");
 	assert_string_equal(canonical,
@@ -82,7 +74,7 @@ static void sigv4_canonical_forms(void **state)
 	free(canonical);
 }
 
-static void sigv4_headers_of_the_form(void **state)
+TEST(sigv4_headers_of_the_form)
 {
 	struct sigv4 found;
 	char with_spaces[512], without[512];
@@ -90,7 +82,6 @@ static void sigv4_headers_of_the_form(void **state)
 		"AWS4-HMAC-SHA256 Credential=ID/20130524/eu-west-1/s3/aws4_request,%s"
 		"SignedHeaders=host;x-amz-date,%sSignature=" SIGV4_EMPTY;
 
-	(void)state;
 	snprintf(with_spaces, sizeof(with_spaces), form, " ", " ");
 	snprintf(without, sizeof(without), form, "", "");
 	assert_true(sigv4_parse(with_spaces, &found));
@@ -103,7 +94,7 @@ static void sigv4_headers_of_the_form(void **state)
 	assert_string_equal(found.signature, SIGV4_EMPTY);
 }
 
-static void sigv4_headers_of_none(void **state)
+TEST(sigv4_headers_of_none)
 {
 	static const char *const wrong[] = {
 		"",
@@ -127,14 +118,13 @@ static void sigv4_headers_of_none(void **state)
 	struct sigv4 found;
 	char text[512];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		strcpy(text, wrong[i]);
 		assert_false(sigv4_parse(text, &found));
 	}
 }
 
-static void http_request_of_none(void **state)
+TEST(http_request_of_none)
 {
 	static const char *const wrong[] = {
 		"",
@@ -154,24 +144,8 @@ static void http_request_of_none(void **state)
 	static struct http_request request;
 	char head[512];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		strcpy(head, wrong[i]);
 		assert_false(http_request_parse(head, &request));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sigv4_get_object),
-		cmocka_unit_test(sigv4_get_bucket_lifecycle),
-		cmocka_unit_test(sigv4_list_objects),
-		cmocka_unit_test(sigv4_canonical_forms),
-		cmocka_unit_test(sigv4_headers_of_the_form),
-		cmocka_unit_test(sigv4_headers_of_none),
-		cmocka_unit_test(http_request_of_none),
-	};
-
-	return cmocka_run_group_tests_name("sigv4", tests, NULL, NULL);
 }

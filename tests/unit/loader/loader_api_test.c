@@ -1,14 +1,10 @@
 /* loader_api_test.c - what a program gets, in which order, whoever is how fast. */
 #include "tests/lib/delivered.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Each sample of each epoch exactly as often as wanted. */
 static void assert_once(const struct delivered *log, uint64_t epochs,
@@ -39,13 +35,12 @@ static bool not_bad(unsigned number)
 	return !images_is_bad(number);
 }
 
-static void every_sample_comes_once_an_epoch(void **state)
+TEST(every_sample_comes_once_an_epoch)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered log = delivered_of(&config);
 	unsigned same = 0;
 
-	(void)state;
 	assert_int_equal(log.end, 0);
 	assert_once(&log, 3, every);
 	assert_int_equal(log.stats.samples, 3 * IMAGES_COUNT);
@@ -58,7 +53,7 @@ static void every_sample_comes_once_an_epoch(void **state)
 	assert_true(same < IMAGES_COUNT / 4); /* each epoch has an order of its own */
 }
 
-static void order_and_numbers_do_not_depend_on_threads(void **state)
+TEST(order_and_numbers_do_not_depend_on_threads)
 {
 	static const unsigned workers[] = {2, 4, 8};
 	static const char *const caches[] = {"none", "minio", "lru", "fifo", "page"};
@@ -66,7 +61,6 @@ static void order_and_numbers_do_not_depend_on_threads(void **state)
 	struct dsa_config config = images_config(images_good);
 	struct delivered one, other;
 
-	(void)state;
 	config.workers = 1;
 	one = delivered_of(&config);
 	for (unsigned i = 0; i < 3; i++) {
@@ -84,13 +78,12 @@ static void order_and_numbers_do_not_depend_on_threads(void **state)
 	}
 }
 
-static void another_seed_is_another_order(void **state)
+TEST(another_seed_is_another_order)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered one = delivered_of(&config), other;
 	unsigned same = 0;
 
-	(void)state;
 	config.seed++;
 	other = delivered_of(&config);
 	for (unsigned i = 0; i < IMAGES_COUNT; i++)
@@ -99,14 +92,13 @@ static void another_seed_is_another_order(void **state)
 	assert_once(&other, 3, every);
 }
 
-static void a_run_resumes_where_another_ended(void **state)
+TEST(a_run_resumes_where_another_ended)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered whole = delivered_of(&config), begun = {0}, rest;
 	struct dsa_loader *loader = delivered_open(&config);
 	struct dsa_stats stats;
 
-	(void)state;
 	for (unsigned i = 0; i < 13; i++) /* into the second epoch */
 		assert_true(delivered_step(&begun, loader));
 	assert_int_equal(dsa_stats(loader, &stats), 0);
@@ -120,12 +112,11 @@ static void a_run_resumes_where_another_ended(void **state)
 	delivered_same(&whole, begun.samples, &rest);
 }
 
-static void drop_last_leaves_short_batches_out(void **state)
+TEST(drop_last_leaves_short_batches_out)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered log;
 
-	(void)state;
 	config.drop_last = 1;
 	log = delivered_of(&config);
 	assert_int_equal(log.batches, 3 * 8);
@@ -133,12 +124,11 @@ static void drop_last_leaves_short_batches_out(void **state)
 	assert_int_equal(log.stats.steps_per_epoch, 8);
 }
 
-static void ranks_share_an_epoch_without_overlap(void **state)
+TEST(ranks_share_an_epoch_without_overlap)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered all = {0}, one;
 
-	(void)state;
 	config.world = 4;
 	for (config.rank = 0; config.rank < 4; config.rank++) {
 		one = delivered_of(&config);
@@ -150,13 +140,12 @@ static void ranks_share_an_epoch_without_overlap(void **state)
 	assert_once(&all, 3, every);
 }
 
-static void corrupt_samples_are_skipped_alike_by_any_workers(void **state)
+TEST(corrupt_samples_are_skipped_alike_by_any_workers)
 {
 	static const unsigned workers[] = {2, 4, 8};
 	struct dsa_config config = images_config(images_bad);
 	struct delivered one, other;
 
-	(void)state;
 	config.workers = 1;
 	one = delivered_of(&config);
 	assert_int_equal(one.end, 0);
@@ -172,13 +161,12 @@ static void corrupt_samples_are_skipped_alike_by_any_workers(void **state)
 	}
 }
 
-static void a_corrupt_sample_ends_the_data_when_asked(void **state)
+TEST(a_corrupt_sample_ends_the_data_when_asked)
 {
 	static const unsigned workers[] = {2, 4, 8};
 	struct dsa_config config = images_config(images_bad);
 	struct delivered one, other;
 
-	(void)state;
 	config.on_error = DSA_FAIL;
 	config.workers = 1;
 	one = delivered_of(&config);
@@ -193,14 +181,13 @@ static void a_corrupt_sample_ends_the_data_when_asked(void **state)
 	}
 }
 
-static void two_loaders_do_not_know_each_other(void **state)
+TEST(two_loaders_do_not_know_each_other)
 {
 	struct dsa_config first = images_config(images_good),
 			  second = images_config(images_bad);
 	struct delivered alone_first, alone_second, one = {0}, two = {0};
 	struct dsa_loader *a, *b;
 
-	(void)state;
 	second.seed = 99;
 	second.batch = 5;
 	second.layout = DSA_NHWC;
@@ -218,13 +205,12 @@ static void two_loaders_do_not_know_each_other(void **state)
 	delivered_same(&alone_second, 0, &two);
 }
 
-static void data_without_a_whole_batch_fails(void **state)
+TEST(data_without_a_whole_batch_fails)
 {
 	struct dsa_config config = images_config(images_bad);
 	struct dsa_loader *loader;
 	struct dsa_batch batch;
 
-	(void)state;
 	config.drop_last = 1;
 	config.batch = IMAGES_COUNT;
 	config.epochs = 0;
@@ -238,14 +224,13 @@ static void data_without_a_whole_batch_fails(void **state)
 	dsa_close(loader);
 }
 
-static void batches_larger_than_an_epoch_are_refused(void **state)
+TEST(batches_larger_than_an_epoch_are_refused)
 {
 	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader;
 	struct dsa_batch batch;
 	char why[DSA_WHY];
 
-	(void)state;
 	config.drop_last = 1;
 	config.batch = IMAGES_COUNT + 1;
 	for (config.epochs = 0; config.epochs < 3; config.epochs += 2) {
@@ -260,7 +245,7 @@ static void batches_larger_than_an_epoch_are_refused(void **state)
 	dsa_close(loader);
 }
 
-static void batches_may_be_held_and_given_back_in_any_order(void **state)
+TEST(batches_may_be_held_and_given_back_in_any_order)
 {
 	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader = delivered_open(&config);
@@ -268,7 +253,6 @@ static void batches_may_be_held_and_given_back_in_any_order(void **state)
 	unsigned count = 0;
 	int result = 1;
 
-	(void)state;
 	while (count < 8 && (result = dsa_next(loader, &held[count])) == 1)
 		count++;
 	assert_int_equal(result, -EBUSY);
@@ -292,12 +276,11 @@ static void batches_may_be_held_and_given_back_in_any_order(void **state)
 	dsa_close(loader); /* with the rest still held */
 }
 
-static void a_cache_that_holds_all_reads_the_data_once(void **state)
+TEST(a_cache_that_holds_all_reads_the_data_once)
 {
 	static const char *const caches[] = {"minio", "lru", "fifo"};
 	struct dsa_config config = images_config(images_good);
 
-	(void)state;
 	config.in_order = 1; /* else the next epoch may want what is still in use */
 	for (unsigned i = 0; i < 3; i++) {
 		struct delivered log;
@@ -312,13 +295,12 @@ static void a_cache_that_holds_all_reads_the_data_once(void **state)
 	}
 }
 
-static void the_emulated_accelerator_refuses_nonsense(void **state)
+TEST(the_emulated_accelerator_refuses_nonsense)
 {
 	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader = delivered_open(&config);
 	struct dsa_batch batch;
 
-	(void)state;
 	assert_int_equal(dsa_next(loader, &batch), 1);
 	assert_int_equal(dsa_compute(loader, &batch, 0), -EINVAL);
 	assert_int_equal(dsa_compute(loader, &batch, -1), -EINVAL);
@@ -327,25 +309,4 @@ static void the_emulated_accelerator_refuses_nonsense(void **state)
 	dsa_close(loader);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_sample_comes_once_an_epoch),
-		cmocka_unit_test(order_and_numbers_do_not_depend_on_threads),
-		cmocka_unit_test(another_seed_is_another_order),
-		cmocka_unit_test(a_run_resumes_where_another_ended),
-		cmocka_unit_test(drop_last_leaves_short_batches_out),
-		cmocka_unit_test(data_without_a_whole_batch_fails),
-		cmocka_unit_test(batches_larger_than_an_epoch_are_refused),
-		cmocka_unit_test(ranks_share_an_epoch_without_overlap),
-		cmocka_unit_test(corrupt_samples_are_skipped_alike_by_any_workers),
-		cmocka_unit_test(a_corrupt_sample_ends_the_data_when_asked),
-		cmocka_unit_test(two_loaders_do_not_know_each_other),
-		cmocka_unit_test(batches_may_be_held_and_given_back_in_any_order),
-		cmocka_unit_test(a_cache_that_holds_all_reads_the_data_once),
-		cmocka_unit_test(the_emulated_accelerator_refuses_nonsense),
-	};
-
-	return cmocka_run_group_tests_name("loader_api", tests, images_setup,
-					   images_teardown);
-}
+TEST_GROUP(images_setup, images_teardown);

@@ -2,20 +2,17 @@
 #include "tests/lib/delivered.h"
 #include "tests/lib/inherited.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static unsigned entries(const char *path)
 {
@@ -68,14 +65,13 @@ static bool settles(const char *path, unsigned want)
 	return false;
 }
 
-static void close_leaves_nothing_behind(void **state)
+TEST(close_leaves_nothing_behind)
 {
 	static const char *const engines[] = {"pread", "uring", "pread-direct",
 					      "uring-direct", "auto"};
 	unsigned threads, fds, maps;
 	struct dsa_config config = images_config(images_good);
 
-	(void)state;
 	/* A sanitizer begins a thread of its own with the first one of ours. */
 	dsa_close(delivered_open(&config));
 	threads = resting_threads();
@@ -97,13 +93,12 @@ static void close_leaves_nothing_behind(void **state)
 	}
 }
 
-static void a_loader_that_does_not_open_leaves_nothing_behind(void **state)
+TEST(a_loader_that_does_not_open_leaves_nothing_behind)
 {
 	unsigned threads = resting_threads(), fds = entries("/proc/self/fd");
 	struct dsa_config wrong[5];
 	char empty[TREE_PATH];
 
-	(void)state;
 	tree_make(empty);
 	for (unsigned i = 0; i < 5; i++)
 		wrong[i] = images_config(images_good);
@@ -126,19 +121,18 @@ static void a_loader_that_does_not_open_leaves_nothing_behind(void **state)
 	tree_remove(empty);
 }
 
-static void close_waits_for_nobody(void **state)
+TEST(close_waits_for_nobody)
 {
 	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader;
 
-	(void)state;
 	setenv("DSA_LOADER", "storage_latency=1h,prep_delay=1h", 1);
 	loader = delivered_open(&config);
 	unsetenv("DSA_LOADER");
 	dsa_close(loader);
 }
 
-static void a_forked_child_may_only_close(void **state)
+TEST(a_forked_child_may_only_close)
 {
 	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader = delivered_open(&config);
@@ -147,7 +141,6 @@ static void a_forked_child_may_only_close(void **state)
 	int status;
 	pid_t child;
 
-	(void)state;
 	assert_true(delivered_step(&log, loader));
 	assert_int_equal(dsa_next(loader, &batch), 1);
 	child = fork();
@@ -173,12 +166,11 @@ static void a_forked_child_may_only_close(void **state)
 }
 
 /* Whatever allocation fails: it does not open and says so, or it loses nothing. */
-static void running_out_of_memory_loses_nothing(void **state)
+TEST(running_out_of_memory_loses_nothing)
 {
 	struct dsa_config config = images_config(images_good);
 	unsigned opened = 0;
 
-	(void)state;
 	config.epochs = 1;
 	config.cache = "minio";
 	config.cache_size = "50%";
@@ -207,16 +199,4 @@ static void running_out_of_memory_loses_nothing(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(close_leaves_nothing_behind),
-		cmocka_unit_test(a_loader_that_does_not_open_leaves_nothing_behind),
-		cmocka_unit_test(close_waits_for_nobody),
-		cmocka_unit_test(a_forked_child_may_only_close),
-		cmocka_unit_test(running_out_of_memory_loses_nothing),
-	};
-
-	return cmocka_run_group_tests_name("loader_close", tests, images_setup,
-					   images_teardown);
-}
+TEST_GROUP(images_setup, images_teardown);

@@ -10,17 +10,14 @@
 #include "profiler/session/work_counts.h"
 #include "tests/lib/images.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { STEPS = IMAGES_EPOCHS * IMAGES_STEPS, SPARE_SLOTS = 2 };
 
@@ -97,12 +94,11 @@ static uint64_t bytes(const struct course *course, bool of_bad, unsigned steps)
 	return sum;
 }
 
-static void what_is_read_ahead_is_not_counted(void **state)
+TEST(what_is_read_ahead_is_not_counted)
 {
 	struct dsa_config config = images_config(images_good);
 	struct course course;
 
-	(void)state;
 	config.prefetch = 8;
 	course = run(&config);
 	assert_int_equal(course.steps, STEPS);
@@ -120,14 +116,13 @@ static void what_is_read_ahead_is_not_counted(void **state)
 	}
 }
 
-static void samples_that_are_no_good_are_counted_once(void **state)
+TEST(samples_that_are_no_good_are_counted_once)
 {
 	struct dsa_config config = images_config(images_bad);
 	struct course course = run(&config);
 	const struct profile_counted *all = total(&course);
 	uint64_t vain = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < IMAGES_BAD; i++)
 		vain += images_bytes[true][images_bad_ones[i]];
 	assert_int_equal(all->samples, IMAGES_EPOCHS * (IMAGES_COUNT - IMAGES_BAD));
@@ -137,13 +132,12 @@ static void samples_that_are_no_good_are_counted_once(void **state)
 	assert_int_equal(all->read_bytes, bytes(&course, true, course.steps) + vain);
 }
 
-static void threads_engines_and_depths_change_no_count(void **state)
+TEST(threads_engines_and_depths_change_no_count)
 {
 	static const char *const engines[] = {"pread", "uring", "pread-direct",
 					      "uring-direct"};
 	static const char *const sets[] = {images_good, images_bad};
 
-	(void)state;
 	for (unsigned set = 0; set < 2; set++) {
 		struct dsa_config config = images_config(sets[set]);
 		struct course one = run(&config);
@@ -161,12 +155,11 @@ static void threads_engines_and_depths_change_no_count(void **state)
 	}
 }
 
-static void short_ends_that_nobody_wants_cost_the_next_batch(void **state)
+TEST(short_ends_that_nobody_wants_cost_the_next_batch)
 {
 	struct dsa_config config = images_config(images_bad);
 	struct course one, other;
 
-	(void)state;
 	config.drop_last = 1;
 	one = run(&config);
 	assert_true(total(&one)->opens > total(&one)->samples + total(&one)->skipped);
@@ -190,11 +183,10 @@ static unsigned batch_before(const struct course *course, unsigned step,
 }
 
 /* A batch goes into the cache when its slot is filled anew. */
-static void hits_are_those_of_slots_filled_anew(void **state)
+TEST(hits_are_those_of_slots_filled_anew)
 {
 	struct dsa_config config = images_config(images_good);
 
-	(void)state;
 	config.cache = "minio";
 	config.cache_size = "100%";
 	for (config.prefetch = 1; config.prefetch <= 8; config.prefetch++) {
@@ -215,24 +207,22 @@ static void hits_are_those_of_slots_filled_anew(void **state)
 	}
 }
 
-static void bytes_in_memory_are_not_read(void **state)
+TEST(bytes_in_memory_are_not_read)
 {
 	struct dsa_config config = images_config("synthetic:30");
 	struct course course = run(&config);
 
-	(void)state;
 	assert_int_equal(total(&course)->samples, IMAGES_EPOCHS * 30);
 	assert_int_equal(total(&course)->opens, 0);
 	assert_int_equal(total(&course)->reads, 0);
 	assert_int_equal(total(&course)->read_bytes, 0);
 }
 
-static void what_is_not_decoded_has_no_pixels(void **state)
+TEST(what_is_not_decoded_has_no_pixels)
 {
 	struct dsa_config config = images_config(images_good);
 	struct course course;
 
-	(void)state;
 	config.prep = "raw";
 	course = run(&config);
 	assert_int_equal(total(&course)->opens, IMAGES_EPOCHS * IMAGES_COUNT);
@@ -285,7 +275,7 @@ static uint64_t real_samples(struct dsa_loader *loader, const struct trace *trac
 	return samples;
 }
 
-static void what_windows_do_beside_the_stream_is_not_counted(void **state)
+TEST(what_windows_do_beside_the_stream_is_not_counted)
 {
 	struct trace *trace = trace_create(session, 1, NULL);
 	struct dsa_config config = images_config(images_good);
@@ -293,7 +283,6 @@ static void what_windows_do_beside_the_stream_is_not_counted(void **state)
 	struct dsa_loader *loader;
 	uint64_t samples, sum = 0;
 
-	(void)state;
 	assert_non_null(trace);
 	ask(trace, TRACE_REAL, 0);
 	ask(trace, TRACE_CACHED, 0);
@@ -339,13 +328,12 @@ static uint64_t pixels(const struct prep_config *config, const struct picture *p
 	return count;
 }
 
-static void pixels_are_rows_by_the_columns_of_the_crop(void **state)
+TEST(pixels_are_rows_by_the_columns_of_the_crop)
 {
 	const struct picture wide = {.width = 200, .height = 64};
 	const struct picture cut = {.width = 64, .height = 64};
 	struct prep_config config = prep_defaults;
 
-	(void)state;
 	config.op = "decoded";
 	assert_int_equal(pixels(&config, &wide, 0), 200 * 64);
 	assert_int_equal(pixels(&config, &wide, SIZE_MAX), 0);
@@ -394,9 +382,8 @@ static unsigned batches_with(const char *settings)
 	return count;
 }
 
-static void steps_end_the_data(void **state)
+TEST(steps_end_the_data)
 {
-	(void)state;
 	assert_int_equal(batches_with("steps=1"), 1);
 	assert_int_equal(batches_with("steps=9"), 9);   /* an epoch's end */
 	assert_int_equal(batches_with("steps=20"), 20); /* in the third */
@@ -405,7 +392,7 @@ static void steps_end_the_data(void **state)
 	assert_int_equal(batches_with("steps=3,steps=0"), STEPS);
 }
 
-static void steps_of_a_parent_are_not_the_childs(void **state)
+TEST(steps_of_a_parent_are_not_the_childs)
 {
 	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader;
@@ -413,7 +400,6 @@ static void steps_of_a_parent_are_not_the_childs(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	setenv("DSA_LOADER", "steps=1", 1);
 	assert_int_equal(dsa_open(&config, &loader, NULL), 0);
 	unsetenv("DSA_LOADER");
@@ -430,12 +416,11 @@ static void steps_of_a_parent_are_not_the_childs(void **state)
 
 /* ---- what a session does not say ---- */
 
-static void a_shared_loader_does_not_say(void **state)
+TEST(a_shared_loader_does_not_say)
 {
 	struct trace *trace = calloc(1, sizeof(*trace));
 	struct profile_counted counted = {.opens = 5};
 
-	(void)state;
 	assert_non_null(trace);
 	assert_int_equal(work_counts_read(trace, &counted), -ENODATA);
 	trace->driver = TRACE_PROCESSES + 1; /* damaged */
@@ -455,22 +440,4 @@ static void a_shared_loader_does_not_say(void **state)
 	free(trace);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_read_ahead_is_not_counted),
-		cmocka_unit_test(samples_that_are_no_good_are_counted_once),
-		cmocka_unit_test(threads_engines_and_depths_change_no_count),
-		cmocka_unit_test(short_ends_that_nobody_wants_cost_the_next_batch),
-		cmocka_unit_test(hits_are_those_of_slots_filled_anew),
-		cmocka_unit_test(bytes_in_memory_are_not_read),
-		cmocka_unit_test(what_is_not_decoded_has_no_pixels),
-		cmocka_unit_test(what_windows_do_beside_the_stream_is_not_counted),
-		cmocka_unit_test(pixels_are_rows_by_the_columns_of_the_crop),
-		cmocka_unit_test(steps_end_the_data),
-		cmocka_unit_test(steps_of_a_parent_are_not_the_childs),
-		cmocka_unit_test(a_shared_loader_does_not_say),
-	};
-
-	return cmocka_run_group_tests(tests, setup, images_teardown);
-}
+TEST_GROUP(setup, images_teardown);

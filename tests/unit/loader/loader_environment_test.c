@@ -1,25 +1,21 @@
 /* loader_environment_test.c - DSA_LOADER, DSA_SESSION and DSA_SHARE, right and wrong. SLEEPS
  * where a shared loader is not there. */
 #include "tests/lib/delivered.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void the_environment_overrides_the_program(void **state)
+TEST(the_environment_overrides_the_program)
 {
 	struct dsa_config config = images_config("/nonexistent");
 	struct dsa_config same = images_config(images_good);
 	char text[256];
 	struct delivered one, other;
 
-	(void)state;
 	same.batch = 11;
 	same.seed = 77;
 	same.epochs = 1;
@@ -38,7 +34,7 @@ static void the_environment_overrides_the_program(void **state)
 	assert_true(other.stats.resident_bytes > 0);
 }
 
-static void a_wrong_environment_is_named(void **state)
+TEST(a_wrong_environment_is_named)
 {
 	static const struct {
 		const char *text, *named;
@@ -54,7 +50,6 @@ static void a_wrong_environment_is_named(void **state)
 	};
 	struct dsa_config config = images_config(images_good);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct dsa_loader *loader = NULL;
 		char why[DSA_WHY] = "";
@@ -68,14 +63,13 @@ static void a_wrong_environment_is_named(void **state)
 	}
 }
 
-static void a_session_that_is_gone_harms_nobody(void **state)
+TEST(a_session_that_is_gone_harms_nobody)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered alone = delivered_of(&config), log;
 	struct dsa_loader *loader = NULL;
 	char path[64], why[DSA_WHY] = "";
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/session", images_home);
 	setenv("DSA_SESSION", path, 1);
 	log = delivered_of(&config);
@@ -89,14 +83,13 @@ static void a_session_that_is_gone_harms_nobody(void **state)
 	unsetenv("DSA_SESSION");
 }
 
-static void a_program_may_say_itself_whether_it_shares(void **state)
+TEST(a_program_may_say_itself_whether_it_shares)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered own = delivered_of(&config), log;
 	struct dsa_loader *loader = NULL;
 	char why[DSA_WHY] = "";
 
-	(void)state;
 	config.share = "/nowhere/config";
 	assert_int_equal(dsa_open(&config, &loader, why), -ENOENT);
 	assert_non_null(strstr(why, config.share));
@@ -109,15 +102,4 @@ static void a_program_may_say_itself_whether_it_shares(void **state)
 	unsetenv("DSA_SHARE");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_environment_overrides_the_program),
-		cmocka_unit_test(a_wrong_environment_is_named),
-		cmocka_unit_test(a_session_that_is_gone_harms_nobody),
-		cmocka_unit_test(a_program_may_say_itself_whether_it_shares),
-	};
-
-	return cmocka_run_group_tests_name("loader_environment", tests, images_setup,
-					   images_teardown);
-}
+TEST_GROUP(images_setup, images_teardown);

@@ -1,18 +1,14 @@
 /* Storage that is away for a while, as a program with a private loader sees it. */
 #include "loader/loader.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { IMAGES = 60, CLASSES = 3, EPOCHS = 6 };
 
@@ -80,7 +76,8 @@ static void train(struct dsa_loader *loader, unsigned in_epoch[EPOCHS])
 	}
 }
 
-static void what_could_not_be_read_is_tried_again_in_the_next_epoch(void **state)
+TEST_WITH(what_could_not_be_read_is_tried_again_in_the_next_epoch, make_images,
+	  remove_images)
 {
 	const struct dsa_config config = {
 		.dataset = images,
@@ -100,7 +97,6 @@ static void what_could_not_be_read_is_tried_again_in_the_next_epoch(void **state
 	char why[DSA_WHY] = "";
 	struct dsa_stats stats;
 
-	(void)state;
 	if (dsa_open(&config, &loader, why) < 0)
 		fail_msg("%s", why);
 	train(loader, in_epoch);
@@ -110,15 +106,4 @@ static void what_could_not_be_read_is_tried_again_in_the_next_epoch(void **state
 	assert_int_equal(in_epoch[EPOCHS - 1], IMAGES);
 	assert_true(stats.skipped > 0 && stats.skipped <= IMAGES);
 	assert_true(stats.lossy_epochs > 0 && stats.lossy_epochs < EPOCHS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			what_could_not_be_read_is_tried_again_in_the_next_epoch,
-			make_images, remove_images),
-	};
-
-	return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* typed_test.c - batches say what their numbers are, and hold what the data set has. */
 #include "loader/loader.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { TOKENS = 30000, LENGTH = 100, WINDOWS = (TOKENS - 1) / LENGTH };
 
@@ -53,7 +50,7 @@ static void assert_windows(const struct dsa_batch *batch, unsigned seen[TOKENS])
 	}
 }
 
-static void every_token_is_a_target_once_an_epoch(void **state)
+TEST_WITH(every_token_is_a_target_once_an_epoch, scratch_setup, scratch_teardown)
 {
 	const struct dsa_config config = {.dataset = "a.bin",
 					  .prep = "tokens",
@@ -66,7 +63,6 @@ static void every_token_is_a_target_once_an_epoch(void **state)
 	struct dsa_stats stats;
 	struct dsa_batch batch;
 
-	(void)state;
 	write_tokens("a.bin");
 	loader = open_loader(&config);
 	while (dsa_next(loader, &batch) > 0) {
@@ -102,12 +98,11 @@ static void assert_first(const struct dsa_config *config, enum dsa_type type,
 	dsa_close(loader);
 }
 
-static void batches_say_their_type_and_shape(void **state)
+TEST_WITH(batches_say_their_type_and_shape, scratch_setup, scratch_teardown)
 {
 	struct dsa_config config = {
 		.dataset = "synthetic:8", .batch = 4, .size = 16, .type = DSA_FLOAT16};
 
-	(void)state;
 	assert_first(&config, DSA_FLOAT16, (uint32_t[]){4, 3, 16, 16});
 	config.layout = DSA_NHWC;
 	config.type = DSA_UINT8;
@@ -126,14 +121,13 @@ static void batches_say_their_type_and_shape(void **state)
 	unsetenv("DSA_LOADER");
 }
 
-static void what_tokens_cannot_be_is_refused(void **state)
+TEST_WITH(what_tokens_cannot_be_is_refused, scratch_setup, scratch_teardown)
 {
 	struct dsa_config config = {
 		.dataset = "a.bin", .prep = "tokens", .type = DSA_UINT8};
 	struct dsa_loader *loader;
 	char why[DSA_WHY];
 
-	(void)state;
 	write_tokens("a.bin");
 	assert_true(dsa_open(&config, &loader, why) < 0);
 	assert_string_equal(why, "tokens are int64 or int32, not uint8");
@@ -146,15 +140,4 @@ static void what_tokens_cannot_be_is_refused(void **state)
 	assert_true(dsa_open(&config, &loader, why) < 0);
 	assert_string_equal(why, "DSA_LOADER: token_bits is 16 or 32, not '8'");
 	unsetenv("DSA_LOADER");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(every_token_is_a_target_once_an_epoch),
-		IN_SCRATCH(batches_say_their_type_and_shape),
-		IN_SCRATCH(what_tokens_cannot_be_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("typed", tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 #include "loader/base/random.h"
 #include "profiler/device.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PID = 7, PIECES = 200 };
 
@@ -26,8 +23,6 @@ static int end(void **state)
 	return 0;
 }
 
-#define TRACED(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 static void add_span(enum trace_work work, uint64_t start, uint64_t stop, uint64_t idle)
 {
 	trace->spans[trace->span_count++] = (struct trace_span){
@@ -39,12 +34,11 @@ static void add_span(enum trace_work work, uint64_t start, uint64_t stop, uint64
 	};
 }
 
-static void a_stretch_of_any_length_adds_up(void **state)
+TEST_WITH(a_stretch_of_any_length_adds_up, begin, end)
 {
 	struct device_use use = {0};
 	struct devices devices;
 
-	(void)state;
 	add_span(TRACE_KERNEL, 1, UINT64_MAX, 0);
 	assert_int_equal(devices_read(trace, &devices), 0);
 	device_use(&devices.device[0], 0, UINT64_MAX, NULL, 0, &use);
@@ -104,7 +98,7 @@ static struct device_use use_of(uint64_t from, uint64_t to,
 	return use;
 }
 
-static void pictures_are_what_they_show(void **state)
+TEST_WITH(pictures_are_what_they_show, begin, end)
 {
 	static const struct {
 		const char *kernels, *collectives, *in, *out, *memsets, *steps;
@@ -133,7 +127,6 @@ static void pictures_are_what_they_show(void **state)
 	};
 	struct trace_step steps[16];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct device_use use;
 
@@ -154,13 +147,12 @@ static void pictures_are_what_they_show(void **state)
 	}
 }
 
-static void windows_cut_what_reaches_over_their_edges(void **state)
+TEST_WITH(windows_cut_what_reaches_over_their_edges, begin, end)
 {
 	const struct trace_step step = {
 		.request_ns = 50, .blocked_ns = 100, .end_ns = 400, .steps = 1};
 	struct device_use use;
 
-	(void)state;
 	add_span(TRACE_KERNEL, 0, 110, 0);
 	add_span(TRACE_KERNEL, 190, 1000, 0);
 	use = use_of(100, 200, &step, 1);
@@ -169,13 +161,12 @@ static void windows_cut_what_reaches_over_their_edges(void **state)
 	assert_int_equal(use.host_ns, 40);
 }
 
-static void pauses_within_a_span_lie_evenly(void **state)
+TEST_WITH(pauses_within_a_span_lie_evenly, begin, end)
 {
 	const struct trace_step step = {
 		.request_ns = 0, .blocked_ns = 500, .end_ns = 1000, .steps = 1};
 	struct device_use use;
 
-	(void)state;
 	add_span(TRACE_KERNEL, 0, 1000, 400);
 	add_span(TRACE_COPY_IN, 0, 1000, 500);
 	use = use_of(0, 1000, &step, 1);
@@ -186,7 +177,7 @@ static void pauses_within_a_span_lie_evenly(void **state)
 	assert_int_equal(use.overlap_ns, 300);
 }
 
-static void records_of_several_steps_wait_as_long_as_they_may(void **state)
+TEST_WITH(records_of_several_steps_wait_as_long_as_they_may, begin, end)
 {
 	const struct trace_step steps[] = {
 		{.request_ns = 0, .blocked_ns = 30, .end_ns = 100, .steps = 4},
@@ -194,7 +185,6 @@ static void records_of_several_steps_wait_as_long_as_they_may(void **state)
 	};
 	struct device_use use;
 
-	(void)state;
 	add_span(TRACE_KERNEL, 10, 20, 0);
 	add_span(TRACE_KERNEL, 120, 160, 0);
 	use = use_of(0, 200, steps, 2);
@@ -203,11 +193,10 @@ static void records_of_several_steps_wait_as_long_as_they_may(void **state)
 	assert_int_equal(use.host_ns, 60);
 }
 
-static void spans_out_of_order_and_over_each_other_are_one(void **state)
+TEST_WITH(spans_out_of_order_and_over_each_other_are_one, begin, end)
 {
 	struct device_use use;
 
-	(void)state;
 	add_span(TRACE_KERNEL, 500, 600, 0);
 	add_span(TRACE_KERNEL, 100, 300, 0);
 	add_span(TRACE_KERNEL, 150, 200, 0);
@@ -216,11 +205,10 @@ static void spans_out_of_order_and_over_each_other_are_one(void **state)
 	assert_int_equal(use.busy_ns, 400);
 }
 
-static void devices_and_processes_are_kept_apart(void **state)
+TEST_WITH(devices_and_processes_are_kept_apart, begin, end)
 {
 	struct devices devices;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		add_span(TRACE_KERNEL, 100 * i + 1, 100 * i + 50, 0);
 		trace->spans[i].pid = 10 + i % 2;
@@ -255,12 +243,11 @@ static uint64_t some(struct random *random, uint64_t most)
 	return random_next(random) % most;
 }
 
-static void random_lines_are_counted_right(void **state)
+TEST_WITH(random_lines_are_counted_right, begin, end)
 {
 	struct random random = {1};
 	struct trace_step steps[PIECES];
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		static uint8_t line[RANGE];
 		uint64_t at = 0, from = some(&random, RANGE / 2), counted[4] = {0};
@@ -305,12 +292,11 @@ static void random_lines_are_counted_right(void **state)
 }
 
 /* With pauses nothing is exact but the sum. */
-static void parts_add_up_whatever_the_spans_are(void **state)
+TEST_WITH(parts_add_up_whatever_the_spans_are, begin, end)
 {
 	struct random random = {2};
 	struct trace_step steps[PIECES];
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		uint64_t scale = UINT64_C(1) << some(&random, 30);
 
@@ -331,21 +317,4 @@ static void parts_add_up_whatever_the_spans_are(void **state)
 				.steps = 1 + (uint32_t)some(&random, 2)};
 		use_of(some(&random, 500 * scale), 1000 * scale, steps, PIECES);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TRACED(pictures_are_what_they_show),
-		TRACED(windows_cut_what_reaches_over_their_edges),
-		TRACED(pauses_within_a_span_lie_evenly),
-		TRACED(records_of_several_steps_wait_as_long_as_they_may),
-		TRACED(spans_out_of_order_and_over_each_other_are_one),
-		TRACED(devices_and_processes_are_kept_apart),
-		TRACED(random_lines_are_counted_right),
-		TRACED(a_stretch_of_any_length_adds_up),
-		TRACED(parts_add_up_whatever_the_spans_are),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

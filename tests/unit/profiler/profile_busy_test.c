@@ -1,12 +1,9 @@
 #include "profiler/profile.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct profile_busy busy_of(double cpu, uint64_t disturbed, bool kept)
 {
@@ -37,11 +34,10 @@ static const char *words(struct profile_busy busy)
 	return words_of(busy, true);
 }
 
-static void who_was_busy_is_named(void **state)
+TEST(who_was_busy_is_named)
 {
 	struct profile_busy busy = busy_of(.634, 20, true);
 
-	(void)state;
 	assert_string_equal(
 		words(busy),
 		"other programs used 63% of the CPU (load 10.1); 20 of 24 "
@@ -69,11 +65,10 @@ static void who_was_busy_is_named(void **state)
 			    "disturbed no measurement");
 }
 
-static void of_a_quiet_machine_nothing_is_said(void **state)
+TEST(of_a_quiet_machine_nothing_is_said)
 {
 	struct profile_busy busy = PROFILE_BUSY_UNKNOWN;
 
-	(void)state;
 	assert_null(words(busy));
 	assert_null(words(busy_of(.04, 0, false)));
 	busy = busy_of(.04, 0, false);
@@ -93,12 +88,11 @@ static void of_a_quiet_machine_nothing_is_said(void **state)
 		"--observe");
 }
 
-static void launches_are_joined(void **state)
+TEST(launches_are_joined)
 {
 	struct profile_busy sum = PROFILE_BUSY_UNKNOWN;
 	struct profile_busy more = busy_of(.6, 12, true);
 
-	(void)state;
 	profile_busy_join(&sum, &more);
 	assert_int_equal(sum.windows, 24);
 	more = busy_of(.2, 3, false);
@@ -125,9 +119,8 @@ static bool answers(double compute, double low, double high)
 	return profile_has_answer(&profile);
 }
 
-static void an_interval_wider_than_the_wait_is_no_answer(void **state)
+TEST(an_interval_wider_than_the_wait_is_no_answer)
 {
-	(void)state;
 	assert_true(answers(.5, .498, .502));
 	assert_true(answers(.5, .25, .75));
 	assert_false(answers(.5, .24, .76));
@@ -139,11 +132,10 @@ static void an_interval_wider_than_the_wait_is_no_answer(void **state)
 	assert_true(answers(.94, NAN, NAN)); /* of one block, or observed */
 }
 
-static void a_bar_needs_every_share(void **state)
+TEST(a_bar_needs_every_share)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	assert_true(profile_has_shares(&profile));
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.4, .38, .42};
@@ -153,17 +145,4 @@ static void a_bar_needs_every_share(void **state)
 	profile.stalls[STAGE_PREP] = (struct interval){.4, .05, .75};
 	assert_false(profile_has_shares(&profile));
 	assert_true(profile_has_answer(&profile));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_was_busy_is_named),
-		cmocka_unit_test(of_a_quiet_machine_nothing_is_said),
-		cmocka_unit_test(launches_are_joined),
-		cmocka_unit_test(an_interval_wider_than_the_wait_is_no_answer),
-		cmocka_unit_test(a_bar_needs_every_share),
-	};
-
-	return cmocka_run_group_tests_name("profile_busy", tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 #include "profiler/rank_waits.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS INT64_C(1000000)
 
@@ -58,13 +55,12 @@ static struct rank_waits read_all(const struct trace *trace)
 	return waits;
 }
 
-static void ranks_wait_for_the_last(void **state)
+TEST(ranks_wait_for_the_last)
 {
 	static const double early[RANKS] = {1, 4, 9}, late[RANKS] = {6, 5, 5};
 	struct trace *trace = calloc(1, sizeof(*trace));
 	struct rank_waits waits;
 
-	(void)state;
 	assert_non_null(trace);
 	for (uint64_t number = 0; number < 10; number++) {
 		collective(trace, "AllReduce", number, early);
@@ -91,13 +87,12 @@ static void ranks_wait_for_the_last(void **state)
 }
 
 /* Of one rank's collectives nothing is known: these are not compared. */
-static void parts_alone_are_not_compared(void **state)
+TEST(parts_alone_are_not_compared)
 {
 	static const double after[RANKS] = {1, 2, 3};
 	struct trace *trace = calloc(1, sizeof(*trace));
 	struct rank_waits waits;
 
-	(void)state;
 	assert_non_null(trace);
 	collective(trace, "AllReduce", 0, after);
 	add(trace, 7, 1, "AllReduce", 1, 10100, 10101);
@@ -117,12 +112,11 @@ static void parts_alone_are_not_compared(void **state)
 	free(trace);
 }
 
-static void nothing_is_nothing(void **state)
+TEST(nothing_is_nothing)
 {
 	struct trace *trace = calloc(1, sizeof(*trace));
 	struct rank_waits waits;
 
-	(void)state;
 	assert_non_null(trace);
 	waits = read_all(trace);
 	assert_int_equal(waits.count, 0);
@@ -132,15 +126,4 @@ static void nothing_is_nothing(void **state)
 	assert_int_equal(waits.count, 0);
 	rank_waits_free(&waits);
 	free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks_wait_for_the_last),
-		cmocka_unit_test(parts_alone_are_not_compared),
-		cmocka_unit_test(nothing_is_nothing),
-	};
-
-	return cmocka_run_group_tests_name("rank_waits", tests, NULL, NULL);
 }

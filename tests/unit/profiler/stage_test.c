@@ -7,14 +7,10 @@
 #include "reports/json/json.h"
 #include "reports/terminal/terminal.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCKS = 8, SAMPLES = 100 };
 
@@ -50,13 +46,12 @@ static double sum_of(const struct interval stalls[STAGES])
 	return sum;
 }
 
-static void shares_of_four_sum_to_one(void **state)
+TEST(shares_of_four_sum_to_one)
 {
 	struct window windows[BLOCKS * STAGES];
 	struct shares shares;
 	size_t count = 0;
 
-	(void)state;
 	for (int block = 0; block < BLOCKS; block++)
 		count = add_block(windows, count, block, block == 3 ? three : four);
 	assert_int_equal(shares_measure(windows, count, &shares), 0);
@@ -70,13 +65,12 @@ static void shares_of_four_sum_to_one(void **state)
 	assert_true(shares_half(&shares) < .01);
 }
 
-static void without_its_windows_it_is_absent(void **state)
+TEST(without_its_windows_it_is_absent)
 {
 	struct window windows[BLOCKS * STAGES];
 	struct shares shares;
 	size_t count = 0;
 
-	(void)state;
 	for (int block = 0; block < BLOCKS; block++)
 		count = add_block(windows, count, block, three);
 	assert_int_equal(shares_measure(windows, count, &shares), 0);
@@ -138,7 +132,7 @@ static void has_only_with_it(form_write *form, const char *const *words)
 	free(without);
 }
 
-static void every_form_shows_it_where_it_was_measured(void **state)
+TEST(every_form_shows_it_where_it_was_measured)
 {
 	static const char *const json[] = {"\"copy\": {", "\"copied_per_s\"", NULL};
 	static const char *const text[] = {"copy stall ", "▓", "\x1b[35m", NULL};
@@ -150,20 +144,18 @@ static void every_form_shows_it_where_it_was_measured(void **state)
 					   "Compute, copy stall, prep stall and fetch",
 					   NULL};
 
-	(void)state;
 	has_only_with_it(write_result, json);
 	has_only_with_it(terminal_write, text);
 	has_only_with_it(html_write, html);
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST(what_is_written_is_read_again)
 {
 	char *text = shown(write_result, true), *again = NULL;
 	struct profile profile;
 	size_t size;
 	FILE *out = open_memstream(&again, &size);
 
-	(void)state;
 	assert_int_equal(json_result_read(text, strlen(text), &profile, NULL), 0);
 	close_to(profile.stalls[STAGE_COPY].value, .1, 1e-9);
 	close_to(sum_of(profile.stalls), 1, 1e-2);
@@ -175,13 +167,12 @@ static void what_is_written_is_read_again(void **state)
 	free(again);
 }
 
-static void compare_explains_it(void **state)
+TEST(compare_explains_it)
 {
 	struct profile base, now;
 	struct causes causes;
 	bool told = false;
 
-	(void)state;
 	load(&base, true);
 	load(&now, true);
 	now.stalls[STAGE_COPY] = (struct interval){.2, .19, .21};
@@ -193,13 +184,12 @@ static void compare_explains_it(void **state)
 	profile_free(&now);
 }
 
-static void the_gate_has_its_metric(void **state)
+TEST(the_gate_has_its_metric)
 {
 	int metric = gate_metric_find("copy_stall");
 	double values[GATE_METRICS];
 	struct profile profile;
 
-	(void)state;
 	load(&profile, true);
 	gate_metric_timed(&profile, values);
 	assert_true(metric >= 0 && metric == gate_metric_stall(STAGE_COPY));
@@ -210,18 +200,4 @@ static void the_gate_has_its_metric(void **state)
 	for (int i = 0; i < GATE_METRICS; i++)
 		assert_non_null(gate_metrics[i].name);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_of_four_sum_to_one),
-		cmocka_unit_test(without_its_windows_it_is_absent),
-		cmocka_unit_test(every_form_shows_it_where_it_was_measured),
-		cmocka_unit_test(what_is_written_is_read_again),
-		cmocka_unit_test(compare_explains_it),
-		cmocka_unit_test(the_gate_has_its_metric),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* timeline_test.c - sessions as a timeline. */
 #include "reports/timeline.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static json_t *events_of(const struct trace *const *sessions, unsigned launches,
 			 unsigned count)
@@ -69,14 +66,13 @@ static struct trace *a_session(void)
 	return trace;
 }
 
-static void steps_have_what_they_waited(void **state)
+TEST(steps_have_what_they_waited)
 {
 	struct trace *trace = a_session();
 	const struct trace *sessions[] = {trace};
 	json_t *events = events_of(sessions, 1, 1);
 	const json_t *window = NULL, *step = NULL, *wait = NULL;
 
-	(void)state;
 	assert_int_equal(named(events, "real", &window), 1);
 	assert_int_equal(named(events, "step", &step), 3);
 	assert_int_equal(named(events, "wait", &wait), 3);
@@ -88,14 +84,13 @@ static void steps_have_what_they_waited(void **state)
 	session_free(trace);
 }
 
-static void several_steps_of_a_record_have_no_place_for_waits(void **state)
+TEST(several_steps_of_a_record_have_no_place_for_waits)
 {
 	struct trace *trace = a_session();
 	const struct trace *sessions[] = {trace};
 	const json_t *steps = NULL, *wait = NULL;
 	json_t *events;
 
-	(void)state;
 	trace->steps[1].steps = 2;
 	events = events_of(sessions, 1, 1);
 	assert_int_equal(named(events, "steps", &steps), 1);
@@ -105,14 +100,13 @@ static void several_steps_of_a_record_have_no_place_for_waits(void **state)
 	session_free(trace);
 }
 
-static void processes_and_devices_have_tracks(void **state)
+TEST(processes_and_devices_have_tracks)
 {
 	struct trace *trace = a_session();
 	const struct trace *sessions[] = {trace};
 	const json_t *batch = NULL, *kernels = NULL, *name = NULL;
 	json_t *events;
 
-	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		trace->batches[i] = (struct trace_batch){.worker = 100 + i % 2,
 							 .begin_ns = 1000 * i,
@@ -149,13 +143,12 @@ static const char *session_name(const json_t *events, unsigned session)
 	return "";
 }
 
-static void sessions_are_launches_or_jobs(void **state)
+TEST(sessions_are_launches_or_jobs)
 {
 	struct trace *trace = a_session();
 	const struct trace *sessions[] = {trace, trace, trace};
 	json_t *events = events_of(sessions, 1, 1);
 
-	(void)state;
 	assert_string_equal(session_name(events, 1), "program");
 	json_decref(events);
 	events = events_of(sessions, 3, 3);
@@ -167,16 +160,4 @@ static void sessions_are_launches_or_jobs(void **state)
 	assert_string_equal(session_name(events, 3), "job 2");
 	json_decref(events);
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps_have_what_they_waited),
-		cmocka_unit_test(several_steps_of_a_record_have_no_place_for_waits),
-		cmocka_unit_test(processes_and_devices_have_tracks),
-		cmocka_unit_test(sessions_are_launches_or_jobs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,19 +5,17 @@
 #include "loader/base/error.h"
 #include "tests/data/audio_golden.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sndfile.h>
 
 extern const struct audio_library dsa_audio;
@@ -89,7 +87,7 @@ static void assert_close(const float *found, const float *wanted, size_t count,
 				 (double)wanted[i]);
 }
 
-static void a_rate_is_changed_as_scipy_does(void **state)
+TEST_WITH(a_rate_is_changed_as_scipy_does, scratch_setup, scratch_teardown)
 {
 	static const struct {
 		unsigned from, to;
@@ -99,7 +97,6 @@ static void a_rate_is_changed_as_scipy_does(void **state)
 		     {48000, 16000, golden_48000_16000}};
 	float out[GOLDEN];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct file file = record(SF_FORMAT_WAV | SF_FORMAT_PCM_16,
 					  rates[i].from, 1, FRAMES);
@@ -115,14 +112,13 @@ static void a_rate_is_changed_as_scipy_does(void **state)
 	}
 }
 
-static void a_spectrum_is_what_numpy_says(void **state)
+TEST_WITH(a_spectrum_is_what_numpy_says, scratch_setup, scratch_teardown)
 {
 	const struct audio_config config = {
 		.count = FRAMES, .rate = 16000, .logmel = true};
 	struct file file = record(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1, FRAMES);
 	float out[sizeof(golden_logmel) / sizeof(float)];
 
-	(void)state;
 	assert_int_equal(AUDIO_MELS * audio_frames(FRAMES, 16000),
 			 sizeof(out) / sizeof(*out));
 	assert_int_equal(crop(&config, &file, 0, out, NULL), 0);
@@ -130,12 +126,11 @@ static void a_spectrum_is_what_numpy_says(void **state)
 	free(file.bytes);
 }
 
-static void silence_has_the_least_power(void **state)
+TEST(silence_has_the_least_power)
 {
 	struct logmel *logmel = logmel_new(16000);
 	float wave[400] = {0}, out[AUDIO_MELS];
 
-	(void)state;
 	logmel_run(logmel, wave, 400, out);
 	for (unsigned i = 0; i < AUDIO_MELS; i++)
 		assert_float_equal(out[i], logf(1e-10f), 1e-4f);
@@ -158,7 +153,7 @@ static int find_crop(const float *whole, size_t all, const float *part, size_t c
 }
 
 /* So what is decoded before the crop's place does not matter. */
-static void a_crop_is_a_part_of_the_whole(void **state)
+TEST_WITH(a_crop_is_a_part_of_the_whole, scratch_setup, scratch_teardown)
 {
 	static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,
 				      SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
@@ -166,7 +161,6 @@ static void a_crop_is_a_part_of_the_whole(void **state)
 	enum { LONG = 44100, ALL = 16000, PART = 1000 };
 	static float whole[ALL], part[PART], again[PART];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct file file = record(formats[i], 44100, 1, LONG);
 		struct audio_config config = {.count = ALL, .rate = 16000};
@@ -188,13 +182,13 @@ static void a_crop_is_a_part_of_the_whole(void **state)
 	}
 }
 
-static void channels_are_mixed_and_short_ones_end_with_zeros(void **state)
+TEST_WITH(channels_are_mixed_and_short_ones_end_with_zeros, scratch_setup,
+	  scratch_teardown)
 {
 	const struct audio_config config = {.count = 300, .rate = 16000};
 	struct file file = record(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 3, 200);
 	float wave[200], out[300];
 
-	(void)state;
 	make_noise(wave, 200);
 	assert_int_equal(crop(&config, &file, 0, out, NULL), 0);
 	for (unsigned i = 0; i < 200; i++)
@@ -204,14 +198,13 @@ static void channels_are_mixed_and_short_ones_end_with_zeros(void **state)
 	free(file.bytes);
 }
 
-static void what_is_no_recording_is_refused(void **state)
+TEST_WITH(what_is_no_recording_is_refused, scratch_setup, scratch_teardown)
 {
 	const struct audio_config config = {.count = 100, .rate = 16000};
 	struct file file = record(SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 1, 60000);
 	struct error err = {0};
 	float out[100];
 
-	(void)state;
 	memset(file.bytes + file.size / 8, 0, file.size - file.size / 8);
 	assert_int_equal(crop(&config, &file, 3, out, &err), -EBADMSG);
 	assert_non_null(strstr(err.message, "its header says"));
@@ -238,7 +231,7 @@ static unsigned char *sound_of(const struct file *file)
 	return NULL;
 }
 
-static void a_recording_that_is_cut_short_is_refused(void **state)
+TEST_WITH(a_recording_that_is_cut_short_is_refused, scratch_setup, scratch_teardown)
 {
 	static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,
 				      SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG,
@@ -247,7 +240,6 @@ static void a_recording_that_is_cut_short_is_refused(void **state)
 	const struct audio_config config = {.count = 100, .rate = 16000};
 	float out[100];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct file file = record(formats[i], 16000, 1, 6000);
 		struct error err = {0};
@@ -264,14 +256,13 @@ static void a_recording_that_is_cut_short_is_refused(void **state)
 	}
 }
 
-static void sound_of_a_stream_is_what_there_is(void **state)
+TEST_WITH(sound_of_a_stream_is_what_there_is, scratch_setup, scratch_teardown)
 {
 	static const uint32_t stated[] = {0xffffffff, 0x7ffff000, 0x80000000};
 	const struct audio_config config = {.count = 100, .rate = 16000};
 	struct file file = record(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 6000);
 	float out[100];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(stated) / sizeof(stated[0]); i++) {
 		const uint32_t size = htole32(stated[i]);
 
@@ -279,20 +270,4 @@ static void sound_of_a_stream_is_what_there_is(void **state)
 		assert_int_equal(crop(&config, &file, 0, out, NULL), 0);
 	}
 	free(file.bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(a_rate_is_changed_as_scipy_does),
-		IN_SCRATCH(a_spectrum_is_what_numpy_says),
-		cmocka_unit_test(silence_has_the_least_power),
-		IN_SCRATCH(a_crop_is_a_part_of_the_whole),
-		IN_SCRATCH(channels_are_mixed_and_short_ones_end_with_zeros),
-		IN_SCRATCH(what_is_no_recording_is_refused),
-		IN_SCRATCH(a_recording_that_is_cut_short_is_refused),
-		IN_SCRATCH(sound_of_a_stream_is_what_there_is),
-	};
-
-	return cmocka_run_group_tests_name("audio", tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* backoff_test.c - rests of requests that are sent again. */
 #include "loader/base/backoff.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static void close_to(double value, double wanted)
 {
@@ -14,32 +10,20 @@ static void close_to(double value, double wanted)
 }
 
 /* Half of the draws rest no longer than half of it. */
-static void a_rest_is_any_part_of_its_limit(void **state)
+TEST(a_rest_is_any_part_of_its_limit)
 {
-	(void)state;
 	close_to(backoff_rest_s(BACKOFF_FIRST_S, 0, 0), 0);
 	close_to(backoff_rest_s(BACKOFF_FIRST_S, 0, .5), BACKOFF_FIRST_S / 2);
 	close_to(backoff_rest_s(2, 1, .75), 3);
 }
 
-static void the_limit_doubles_up_to_the_longest(void **state)
+TEST(the_limit_doubles_up_to_the_longest)
 {
 	double limit = BACKOFF_FIRST_S;
 
-	(void)state;
 	for (unsigned tries = 0; tries < 40; tries++) {
 		close_to(backoff_rest_s(BACKOFF_FIRST_S, tries, 1), limit);
 		limit = fmin(2 * limit, BACKOFF_LONGEST_S);
 	}
 	close_to(backoff_rest_s(BACKOFF_FIRST_S, UINT32_MAX, 1), BACKOFF_LONGEST_S);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_rest_is_any_part_of_its_limit),
-		cmocka_unit_test(the_limit_doubles_up_to_the_longest),
-	};
-
-	return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 #include "loader/base/blob.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { IDLE = 1 << 20, REGION = 4 << 20 }; /* the first is too small for a region */
 
@@ -24,11 +21,10 @@ static void assert_fits(struct blob *blob, size_t size, size_t alignment)
 	memset(blob->data, 0xa5, size);
 }
 
-static void every_size_has_room_however_often_it_is_reused(void **state)
+TEST(every_size_has_room_however_often_it_is_reused)
 {
 	struct blob_pool *pool = blob_pool_new(512, IDLE);
 
-	(void)state;
 	for (size_t size = 1; size < 40000; size += 7) {
 		struct blob *blob = blob_pool_take(pool, size);
 
@@ -44,12 +40,11 @@ static void every_size_has_room_however_often_it_is_reused(void **state)
 	blob_pool_free(pool);
 }
 
-static void sizes_at_the_edges_have_room(void **state)
+TEST(sizes_at_the_edges_have_room)
 {
 	struct blob_pool *pool = blob_pool_new(1, IDLE);
 	struct blob *blob;
 
-	(void)state;
 	for (unsigned bits = 0; bits < 24; bits++) {
 		for (size_t size = (1u << bits) + 1; size + 1 >= 1u << bits; size--) {
 			if (size == 0)
@@ -66,12 +61,11 @@ static void sizes_at_the_edges_have_room(void **state)
 }
 
 /* 6 MB in blobs of up to 32 KiB: the last ones come from the heap. */
-static void blobs_of_a_region_lie_apart(void **state)
+TEST(blobs_of_a_region_lie_apart)
 {
 	struct blob_pool *pool = blob_pool_new(64, REGION);
 	struct blob *blobs[400], *again;
 
-	(void)state;
 	for (size_t i = 0; i < 400; i++) {
 		blobs[i] = blob_pool_take(pool, 1 + i * 7919 % 32768);
 		assert_non_null(blobs[i]);
@@ -93,12 +87,11 @@ static void blobs_of_a_region_lie_apart(void **state)
 	blob_put(blobs[399]);
 }
 
-static void memory_is_used_again(void **state)
+TEST(memory_is_used_again)
 {
 	struct blob_pool *pool = blob_pool_new(1, IDLE);
 	struct blob *first = blob_pool_take(pool, 100000), *second;
 
-	(void)state;
 	first->size = 50000; /* as a reader does that got less */
 	blob_put(first);
 	second = blob_pool_take(pool, 99999);
@@ -107,25 +100,23 @@ static void memory_is_used_again(void **state)
 	blob_pool_free(pool);
 }
 
-static void small_ones_take_little(void **state)
+TEST(small_ones_take_little)
 {
 	struct blob_pool *pool = blob_pool_new(1, IDLE);
 	struct blob *blob = blob_pool_take(pool, 100);
 
-	(void)state;
 	assert_true(malloc_usable_size(blob) < 512);
 	blob_put(blob);
 	blob_pool_free(pool);
 }
 
-static void no_more_is_kept_than_allowed(void **state)
+TEST(no_more_is_kept_than_allowed)
 {
 	struct blob_pool *pool = blob_pool_new(1, 150000);
 	struct blob *a = blob_pool_take(pool, 100000),
 		    *b = blob_pool_take(pool, 100000);
 	struct blob *one, *two;
 
-	(void)state;
 	blob_put(a);
 	nomem_at(1); /* the second was not kept, so the next but one needs memory */
 	blob_put(b);
@@ -138,12 +129,11 @@ static void no_more_is_kept_than_allowed(void **state)
 	blob_pool_free(pool);
 }
 
-static void a_blob_outlives_its_pool(void **state)
+TEST(a_blob_outlives_its_pool)
 {
 	struct blob_pool *pool = blob_pool_new(1, IDLE);
 	struct blob *blob = blob_pool_take(pool, 5000);
 
-	(void)state;
 	blob_pool_free(pool);
 	assert_fits(blob, 5000, 1);
 	blob_put(blob_ref(blob));
@@ -161,12 +151,11 @@ static void *take_and_put(void *pool)
 	return NULL;
 }
 
-static void threads_may_share_a_pool(void **state)
+TEST(threads_may_share_a_pool)
 {
 	struct blob_pool *pool = blob_pool_new(64, IDLE);
 	pthread_t thread[4];
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		pthread_create(&thread[i], NULL, take_and_put, pool);
 	for (int i = 0; i < 4; i++)
@@ -174,11 +163,10 @@ static void threads_may_share_a_pool(void **state)
 	blob_pool_free(pool);
 }
 
-static void short_memory_is_told(void **state)
+TEST(short_memory_is_told)
 {
 	struct blob_pool *pool;
 
-	(void)state;
 	nomem_at(1);
 	assert_null(blob_pool_new(1, IDLE));
 	pool = blob_pool_new(1, 100);
@@ -188,21 +176,4 @@ static void short_memory_is_told(void **state)
 	assert_null(blob_new(1, 1));
 	nomem_at(0);
 	blob_pool_free(pool);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_size_has_room_however_often_it_is_reused),
-		cmocka_unit_test(sizes_at_the_edges_have_room),
-		cmocka_unit_test(blobs_of_a_region_lie_apart),
-		cmocka_unit_test(memory_is_used_again),
-		cmocka_unit_test(small_ones_take_little),
-		cmocka_unit_test(no_more_is_kept_than_allowed),
-		cmocka_unit_test(a_blob_outlives_its_pool),
-		cmocka_unit_test(threads_may_share_a_pool),
-		cmocka_unit_test(short_memory_is_told),
-	};
-
-	return cmocka_run_group_tests_name("blob", tests, NULL, NULL);
 }

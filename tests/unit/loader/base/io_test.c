@@ -1,19 +1,15 @@
 #include "loader/base/io.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BYTES = (96 << 20) + 100 };
 
@@ -31,13 +27,12 @@ static void set_timer(long us)
 }
 
 /* As a profiler's timer does. */
-static void signals_do_not_end_it(void **state)
+TEST(signals_do_not_end_it)
 {
 	const struct sigaction action = {.sa_handler = ring};
 	int fd = memfd_create("test", MFD_CLOEXEC);
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	set_timer(3000);
 	for (int i = 0; i < 5; i++) { /* each takes several of its periods */
@@ -51,11 +46,10 @@ static void signals_do_not_end_it(void **state)
 	close(fd);
 }
 
-static void what_can_not_be_allocated_is_an_error(void **state)
+TEST(what_can_not_be_allocated_is_an_error)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(io_allocate(fd, 10), -ENODEV);
 	assert_int_equal(io_allocate(-1, 10), -EBADF);
 	close(fd);
@@ -70,13 +64,12 @@ static void assert_no_signal_waits(void)
 }
 
 /* As of "ulimit -f 16": SIGXFSZ would end this program. */
-static void a_file_beyond_the_limit_is_an_error(void **state)
+TEST(a_file_beyond_the_limit_is_an_error)
 {
 	static const char bytes[1 << 15];
 	int fd = memfd_create("test", MFD_CLOEXEC);
 	struct rlimit limit, before;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
 	limit.rlim_cur = 1 << 14;
@@ -88,15 +81,4 @@ static void a_file_beyond_the_limit_is_an_error(void **state)
 	assert_int_equal(io_truncate(fd, 10), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_do_not_end_it),
-		cmocka_unit_test(what_can_not_be_allocated_is_an_error),
-		cmocka_unit_test(a_file_beyond_the_limit_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

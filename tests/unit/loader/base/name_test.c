@@ -1,11 +1,8 @@
 #include "loader/base/name.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void expect(const char *name, const char *escaped)
 {
@@ -14,9 +11,8 @@ static void expect(const char *name, const char *escaped)
 	assert_string_equal(name_escape(name, out, sizeof(out)), escaped);
 }
 
-static void plain_names_stay_as_they_are(void **state)
+TEST(plain_names_stay_as_they_are)
 {
-	(void)state;
 	expect("", "");
 	expect("images/a b.jpg", "images/a b.jpg");
 	expect("<script>$x`%s&", "<script>$x`%s&");
@@ -25,7 +21,7 @@ static void plain_names_stay_as_they_are(void **state)
 }
 
 /* The first and last of each row of them, and their neighbours. */
-static void what_is_hidden_has_bounds(void **state)
+TEST(what_is_hidden_has_bounds)
 {
 	static const uint32_t hidden[] = {
 		0,      0x1f,   0x7f,   0x9f,   0x61c,  0x200b, 0x200f, 0x2028,  0x202e,
@@ -34,7 +30,6 @@ static void what_is_hidden_has_bounds(void **state)
 					 0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0xfefe,
 					 0xff00, 0xffef, 0xfffc, 0xfffd, 0x10000};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
 		if (!name_hidden(hidden[i]))
 			fail_msg("U+%04X is shown", hidden[i]);
@@ -43,9 +38,8 @@ static void what_is_hidden_has_bounds(void **state)
 			fail_msg("U+%04X is hidden", shown[i]);
 }
 
-static void what_could_break_a_line_is_escaped(void **state)
+TEST(what_could_break_a_line_is_escaped)
 {
-	(void)state;
 	expect("a\nb\tc\rd", "a\\nb\\tc\\rd");
 	expect("\"'\\", "\\\"\\'\\\\");
 	expect("\x1b[31m\x7f", "\\x1b[31m\\x7f");
@@ -53,9 +47,8 @@ static void what_could_break_a_line_is_escaped(void **state)
 	expect("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
 }
 
-static void what_is_no_utf8_is_escaped(void **state)
+TEST(what_is_no_utf8_is_escaped)
 {
-	(void)state;
 	expect("\xff\xfe", "\\xff\\xfe");
 	expect("\xc3", "\\xc3");
 	expect("\xe7\x8c", "\\xe7\\x8c");
@@ -65,27 +58,13 @@ static void what_is_no_utf8_is_escaped(void **state)
 	expect("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* above U+10FFFF */
 }
 
-static void a_long_name_keeps_its_end(void **state)
+TEST(a_long_name_keeps_its_end)
 {
 	char out[12];
 
-	(void)state;
 	assert_string_equal(name_escape("0123456789a", out, 12), "0123456789a");
 	assert_string_equal(name_escape("0123456789ab", out, 12), "...456789ab");
 	assert_string_equal(name_escape("012\n\n\n\nab", out, 12), "...\\n\\n\\nab");
 	assert_string_equal(name_escape("12\n\n\n\nb", out, 11), "...\\n\\n\\nb");
 	assert_string_equal(name_escape("0123456789ab", out, 8), "...89ab");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_names_stay_as_they_are),
-		cmocka_unit_test(what_is_hidden_has_bounds),
-		cmocka_unit_test(what_could_break_a_line_is_escaped),
-		cmocka_unit_test(what_is_no_utf8_is_escaped),
-		cmocka_unit_test(a_long_name_keeps_its_end),
-	};
-
-	return cmocka_run_group_tests_name("name", tests, NULL, NULL);
 }

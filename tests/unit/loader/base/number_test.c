@@ -1,20 +1,16 @@
 #include "loader/base/number.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void a_whole_number_has_only_digits(void **state)
+TEST(a_whole_number_has_only_digits)
 {
 	static const char *const bad[] = {"",   " 1",  "1 ",  "-1",
 					  "+1", "0x1", "1.0", "1K"};
 	uint64_t value = 77;
 
-	(void)state;
 	assert_true(number_whole("0", 9, &value));
 	assert_int_equal(value, 0);
 	assert_true(number_whole("007", 9, &value));
@@ -24,12 +20,11 @@ static void a_whole_number_has_only_digits(void **state)
 	assert_int_equal(value, 7);
 }
 
-static void a_whole_number_stays_in_its_bounds(void **state)
+TEST(a_whole_number_stays_in_its_bounds)
 {
 	uint64_t value;
 	unsigned count;
 
-	(void)state;
 	assert_true(number_whole("18446744073709551615", UINT64_MAX, &value));
 	assert_int_equal(value, UINT64_MAX);
 	assert_false(number_whole("18446744073709551616", UINT64_MAX, &value));
@@ -50,13 +45,12 @@ static void assert_real(const char *text, double expected)
 	assert_true(fabs(value - expected) <= 1e-12 * expected);
 }
 
-static void a_real_number_may_be_written_in_many_ways(void **state)
+TEST(a_real_number_may_be_written_in_many_ways)
 {
 	static const char *const bad[] = {"",    ".",   "e5",  "1e",  "1e+",  "-1",
 					  "nan", "inf", "0x1", "1,5", "1e999"};
 	double value = 77;
 
-	(void)state;
 	assert_real("12", 12);
 	assert_real("0.5", .5);
 	assert_real(".5", .5);
@@ -72,11 +66,10 @@ static void a_real_number_may_be_written_in_many_ways(void **state)
 }
 
 /* 10^(number of digits) may be no double any more. */
-static void very_many_digits_are_read_right(void **state)
+TEST(very_many_digits_are_read_right)
 {
 	char text[512] = "0.0";
 
-	(void)state;
 	for (size_t i = 3; i < 400; i++)
 		text[i] = '8';
 	assert_real(text, .8 / 9);
@@ -92,11 +85,10 @@ static void very_many_digits_are_read_right(void **state)
 	assert_real("1234567890123456789e-318", 1.234567890123456789e-300);
 }
 
-static void a_size_has_a_unit(void **state)
+TEST(a_size_has_a_unit)
 {
 	uint64_t bytes = 77;
 
-	(void)state;
 	assert_true(number_size("110K", &bytes));
 	assert_int_equal(bytes, 110000);
 	assert_true(number_size("1.5G", &bytes));
@@ -115,11 +107,10 @@ static void a_size_has_a_unit(void **state)
 	assert_int_equal(bytes, 4096);
 }
 
-static void a_time_is_in_seconds(void **state)
+TEST(a_time_is_in_seconds)
 {
 	double seconds = 77;
 
-	(void)state;
 	assert_true(number_time("20ms", &seconds));
 	assert_float_equal(seconds, .02, 1e-9);
 	assert_true(number_time("300us", &seconds));
@@ -136,11 +127,10 @@ static void a_time_is_in_seconds(void **state)
 	assert_float_equal(seconds, 300, 1e-9);
 }
 
-static void a_share_is_at_most_the_whole(void **state)
+TEST(a_share_is_at_most_the_whole)
 {
 	double share = 77;
 
-	(void)state;
 	assert_true(number_percent("35%", &share));
 	assert_float_equal(share, .35, 1e-9);
 	assert_true(number_percent("0%", &share));
@@ -151,19 +141,4 @@ static void a_share_is_at_most_the_whole(void **state)
 	assert_false(number_percent("35", &share));
 	assert_false(number_percent("%", &share));
 	assert_float_equal(share, 1, 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_whole_number_has_only_digits),
-		cmocka_unit_test(a_whole_number_stays_in_its_bounds),
-		cmocka_unit_test(a_real_number_may_be_written_in_many_ways),
-		cmocka_unit_test(very_many_digits_are_read_right),
-		cmocka_unit_test(a_size_has_a_unit),
-		cmocka_unit_test(a_time_is_in_seconds),
-		cmocka_unit_test(a_share_is_at_most_the_whole),
-	};
-
-	return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 #include "loader/base/permutation.h"
 #include "loader/base/random.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 /* Of so many draws, equally likely: the statistic of Pearson's test. */
 static double chi_square(const uint32_t *seen, size_t kinds, double draws)
@@ -18,23 +15,21 @@ static double chi_square(const uint32_t *seen, size_t kinds, double draws)
 }
 
 /* The reference implementation's first numbers for the seeds 0 and 1234567. */
-static void random_is_splitmix64(void **state)
+TEST(random_is_splitmix64)
 {
 	struct random zero = {0}, other = {1234567};
 
-	(void)state;
 	assert_int_equal(random_next(&zero), 0xe220a8397b1dcdaf);
 	assert_int_equal(random_next(&zero), 0x6e789e6aa1b965f4);
 	assert_int_equal(random_next(&other), 6457827717110365317);
 	assert_int_equal(random_next(&other), 3203168211198807973);
 }
 
-static void a_unit_is_below_one(void **state)
+TEST(a_unit_is_below_one)
 {
 	struct random random = {1};
 	double sum = 0;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		double unit = random_unit(&random);
 
@@ -44,13 +39,12 @@ static void a_unit_is_below_one(void **state)
 	assert_float_equal(sum / 100000, .5, .005);
 }
 
-static void below_is_uniform(void **state)
+TEST(below_is_uniform)
 {
 	enum { BOUND = 7, DRAWS = 70000 };
 	uint32_t seen[BOUND] = {0};
 	struct random random = {2};
 
-	(void)state;
 	for (int i = 0; i < DRAWS; i++)
 		seen[random_below(&random, BOUND)]++;
 	assert_true(chi_square(seen, BOUND, DRAWS) < 22.5); /* 6 degrees, p = .001 */
@@ -58,25 +52,23 @@ static void below_is_uniform(void **state)
 }
 
 /* Two thirds of 2^32: without rejection the lower half would come twice as often. */
-static void below_has_no_bias(void **state)
+TEST(below_has_no_bias)
 {
 	enum { DRAWS = 30000 };
 	const uint32_t bound = 0xaaaaaaab;
 	struct random random = {3};
 	uint32_t seen[2] = {0};
 
-	(void)state;
 	for (int i = 0; i < DRAWS; i++)
 		seen[random_below(&random, bound) >= bound / 2]++;
 	assert_true(chi_square(seen, 2, DRAWS) < 10.8); /* 1 degree, p = .001 */
 }
 
-static void every_order_is_equally_likely(void **state)
+TEST(every_order_is_equally_likely)
 {
 	enum { COUNT = 4, ORDERS = 24, DRAWS = 24000 };
 	uint32_t seen[ORDERS] = {0};
 
-	(void)state;
 	for (uint64_t epoch = 0; epoch < DRAWS; epoch++) {
 		uint32_t order[COUNT], rank = 0;
 
@@ -93,12 +85,11 @@ static void every_order_is_equally_likely(void **state)
 	assert_true(chi_square(seen, ORDERS, DRAWS) < 49.7); /* 23 degrees, p = .001 */
 }
 
-static void seeds_make_other_orders(void **state)
+TEST(seeds_make_other_orders)
 {
 	enum { COUNT = 20 };
 	uint32_t order[3][COUNT];
 
-	(void)state;
 	permutation_fill(order[0], COUNT, 1, 0);
 	permutation_fill(order[1], COUNT, 1, 1);
 	permutation_fill(order[2], COUNT, 2, 0);
@@ -112,11 +103,10 @@ static const struct permutation_blocks shapes[] = {{1, 4},     {3, 12}, {10, 20}
 						   {16, 1024}, {7, 7},  {5000, 10000}};
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
-static void blocks_have_each_sample_once(void **state)
+TEST(blocks_have_each_sample_once)
 {
 	static const uint32_t counts[] = {1, 2, 30, 1000, 1009};
 
-	(void)state;
 	for (int i = 0; i < SHAPES * 5; i++) {
 		uint32_t order[1009], count = counts[i % 5];
 		uint8_t seen[1009] = {0};
@@ -130,13 +120,12 @@ static void blocks_have_each_sample_once(void **state)
 }
 
 /* What is in a window is some runs, whole ones but where the short one shifts them. */
-static void a_window_holds_whole_runs(void **state)
+TEST(a_window_holds_whole_runs)
 {
 	enum { RUN = 10, WINDOW = 40, COUNT = 1000 };
 	const struct permutation_blocks blocks = {RUN, WINDOW};
 	uint32_t order[COUNT];
 
-	(void)state;
 	permutation_draw(order, COUNT, blocks, 8, 2);
 	for (uint32_t at = 0; at < COUNT; at += WINDOW) {
 		uint8_t of[COUNT / RUN] = {0};
@@ -148,12 +137,11 @@ static void a_window_holds_whole_runs(void **state)
 	}
 }
 
-static void blocks_of_nothing_are_a_global_shuffle(void **state)
+TEST(blocks_of_nothing_are_a_global_shuffle)
 {
 	enum { COUNT = 100 };
 	uint32_t order[2][COUNT];
 
-	(void)state;
 	permutation_draw(order[0], COUNT, (struct permutation_blocks){0}, 4, 9);
 	permutation_fill(order[1], COUNT, 4, 9);
 	assert_memory_equal(order[0], order[1], sizeof(order[0]));
@@ -181,7 +169,7 @@ static double design_effect_seen(uint32_t count, struct permutation_blocks block
 	return (pairs[0] / samples) / (pairs[1] / samples);
 }
 
-static void the_design_effect_is_what_batches_show(void **state)
+TEST(the_design_effect_is_what_batches_show)
 {
 	static const struct {
 		uint32_t count, batch;
@@ -192,7 +180,6 @@ static void the_design_effect_is_what_batches_show(void **state)
 		     {1600, 400, {20, 200}},
 		     {400, 20, {40, 800}}};
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		double told = permutation_design_effect(cases[i].count, cases[i].blocks,
 							cases[i].batch);
@@ -206,12 +193,11 @@ static void the_design_effect_is_what_batches_show(void **state)
 					      10) == 1);
 }
 
-static void runs_are_about_a_mebibyte(void **state)
+TEST(runs_are_about_a_mebibyte)
 {
 	const struct permutation_blocks small = permutation_blocks_of(10240000, 10000);
 	const struct permutation_blocks large = permutation_blocks_of(1u << 30, 10);
 
-	(void)state;
 	assert_int_equal(small.run, 1024);
 	assert_int_equal(small.window, 1024 * 64);
 	assert_int_equal(large.run, 1);
@@ -219,23 +205,4 @@ static void runs_are_about_a_mebibyte(void **state)
 	assert_int_equal(permutation_blocks_of(4280 * 100, 100).run, 256);
 	assert_int_equal(permutation_blocks_of(4352 * 100, 100).run, 256);
 	assert_int_equal(permutation_blocks_of(12000 * 100, 100).run, 64);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_is_splitmix64),
-		cmocka_unit_test(a_unit_is_below_one),
-		cmocka_unit_test(below_is_uniform),
-		cmocka_unit_test(below_has_no_bias),
-		cmocka_unit_test(every_order_is_equally_likely),
-		cmocka_unit_test(seeds_make_other_orders),
-		cmocka_unit_test(blocks_have_each_sample_once),
-		cmocka_unit_test(a_window_holds_whole_runs),
-		cmocka_unit_test(blocks_of_nothing_are_a_global_shuffle),
-		cmocka_unit_test(the_design_effect_is_what_batches_show),
-		cmocka_unit_test(runs_are_about_a_mebibyte),
-	};
-
-	return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* thread_pool_test.c - what threads are started with, and how they are scheduled. */
 #include "loader/base/thread_pool.h"
+#include "tests/lib/test.h"
 
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void *batch_policy(void *policy)
 {
@@ -17,12 +13,11 @@ static void *batch_policy(void *policy)
 	return NULL;
 }
 
-static void a_thread_alone_becomes_a_batch_thread(void **state)
+TEST(a_thread_alone_becomes_a_batch_thread)
 {
 	pthread_t thread;
 	int policy = -1, before = sched_getscheduler(0);
 
-	(void)state;
 	assert_int_equal(thread_start(&thread, batch_policy, &policy), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(policy, before == SCHED_OTHER ? SCHED_BATCH : before);
@@ -37,12 +32,11 @@ static void *idle_policy(void *policy)
 	return batch_policy(policy);
 }
 
-static void another_policy_is_kept(void **state)
+TEST(another_policy_is_kept)
 {
 	pthread_t thread;
 	int policy = -1;
 
-	(void)state;
 	assert_int_equal(thread_start(&thread, idle_policy, &policy), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(policy, SCHED_IDLE);
@@ -54,26 +48,14 @@ static void *blocked_signals(void *context)
 	return NULL;
 }
 
-static void a_thread_takes_no_signals(void **state)
+TEST(a_thread_takes_no_signals)
 {
 	pthread_t thread;
 	sigset_t there, here;
 
-	(void)state;
 	assert_int_equal(thread_start(&thread, blocked_signals, &there), 0);
 	pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, NULL, &here);
 	assert_true(sigismember(&there, SIGTERM) == 1);
 	assert_true(sigismember(&here, SIGTERM) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thread_alone_becomes_a_batch_thread),
-		cmocka_unit_test(another_policy_is_kept),
-		cmocka_unit_test(a_thread_takes_no_signals),
-	};
-
-	return cmocka_run_group_tests_name("thread_pool", tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 #include "loader/base/clock.h"
 #include "loader/base/throttle.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define MS 1000000u
 
@@ -16,12 +13,11 @@ static uint64_t later(void)
 	return clock_now() + (uint64_t)3600 * 1000 * MS;
 }
 
-static void unlimited_lets_everything_pass_at_once(void **state)
+TEST(unlimited_lets_everything_pass_at_once)
 {
 	struct throttle *throttle = throttle_new(0, 0);
 	struct throttle_stats stats;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_true(throttle_release(throttle, clock_now(), 1 << 20) <=
 			    clock_now());
@@ -33,12 +29,11 @@ static void unlimited_lets_everything_pass_at_once(void **state)
 	throttle_free(throttle);
 }
 
-static void transfers_follow_one_another_without_a_gap(void **state)
+TEST(transfers_follow_one_another_without_a_gap)
 {
 	struct throttle *throttle = throttle_new(1e3, 0); /* 1 ms a byte */
 	uint64_t first = throttle_release(throttle, clock_now(), 1000000);
 
-	(void)state;
 	for (unsigned i = 1; i <= 50; i++)
 		assert_int_equal(throttle_release(throttle, clock_now(), 110000),
 				 first + i * (uint64_t)110000 * MS);
@@ -46,37 +41,34 @@ static void transfers_follow_one_another_without_a_gap(void **state)
 }
 
 /* A full bucket lets one sample through; the next waits for its own bytes. */
-static void the_burst_is_one_sample(void **state)
+TEST(the_burst_is_one_sample)
 {
 	struct throttle *throttle = throttle_new(1e3, 0); /* 1 ms a byte */
 	uint64_t soon = 1000 * MS; /* after the machine began: its read takes longer */
 	uint64_t first = throttle_release(throttle, soon, 5000);
 
-	(void)state;
 	assert_int_equal(first, soon);
 	assert_int_equal(throttle_release(throttle, soon, 7000),
 			 first + (uint64_t)7000 * MS);
 	throttle_free(throttle);
 }
 
-static void latencies_run_side_by_side(void **state)
+TEST(latencies_run_side_by_side)
 {
 	struct throttle *throttle = throttle_new(0, 0.005);
 	uint64_t start = later();
 
-	(void)state;
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(throttle_release(throttle, start, 1000),
 				 start + 5 * MS);
 	throttle_free(throttle);
 }
 
-static void a_read_waits_for_the_slower_of_latency_and_bandwidth(void **state)
+TEST(a_read_waits_for_the_slower_of_latency_and_bandwidth)
 {
 	struct throttle *throttle = throttle_new(1e3, 1);
 	uint64_t start = clock_now();
 
-	(void)state;
 	throttle_release(throttle, start, 1000);
 	assert_int_equal(throttle_release(throttle, start, 10), start + 1000 * MS);
 	assert_int_equal(throttle_release(throttle, start, 9000),
@@ -84,11 +76,10 @@ static void a_read_waits_for_the_slower_of_latency_and_bandwidth(void **state)
 	throttle_free(throttle);
 }
 
-static void a_reset_forgets_what_is_owed(void **state)
+TEST(a_reset_forgets_what_is_owed)
 {
 	struct throttle *throttle = throttle_new(1, 0);
 
-	(void)state;
 	throttle_release(throttle, clock_now(), 1000);
 	assert_true(throttle_release(throttle, clock_now(), 1000) > clock_now());
 	throttle_reset(throttle);
@@ -96,13 +87,12 @@ static void a_reset_forgets_what_is_owed(void **state)
 	throttle_free(throttle);
 }
 
-static void delays_and_busy_time_are_counted(void **state)
+TEST(delays_and_busy_time_are_counted)
 {
 	struct throttle *throttle = throttle_new(1e6, 0);
 	uint64_t start = later(), delay = 0;
 	struct throttle_stats stats;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		delay += throttle_release(throttle, start, 50000000) - start;
 	throttle_stats(throttle, &stats);
@@ -113,12 +103,11 @@ static void delays_and_busy_time_are_counted(void **state)
 	throttle_free(throttle);
 }
 
-static void what_was_overslept_is_made_up(void **state)
+TEST(what_was_overslept_is_made_up)
 {
 	struct throttle *throttle = throttle_new(1e6, 0);
 	uint64_t due = throttle_release(throttle, 1000 * MS, 1000);
 
-	(void)state;
 	assert_int_equal(due, 1000 * MS);
 	for (unsigned i = 1; i <= 100; i++) {
 		due = throttle_release(throttle, due, 1000); /* long past by now */
@@ -134,13 +123,12 @@ static void *release_many(void *throttle)
 	return NULL;
 }
 
-static void threads_share_one_bucket(void **state)
+TEST(threads_share_one_bucket)
 {
 	struct throttle *throttle = throttle_new(1e6, 0); /* 1 s a read */
 	uint64_t first = throttle_release(throttle, 1000 * MS, 1000000);
 	pthread_t thread[4];
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		pthread_create(&thread[i], NULL, release_many, throttle);
 	for (int i = 0; i < 4; i++)
@@ -150,28 +138,9 @@ static void threads_share_one_bucket(void **state)
 	throttle_free(throttle);
 }
 
-static void no_memory_is_no_throttle(void **state)
+TEST(no_memory_is_no_throttle)
 {
-	(void)state;
 	nomem_at(1);
 	assert_null(throttle_new(1, 1));
 	nomem_at(0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unlimited_lets_everything_pass_at_once),
-		cmocka_unit_test(transfers_follow_one_another_without_a_gap),
-		cmocka_unit_test(the_burst_is_one_sample),
-		cmocka_unit_test(latencies_run_side_by_side),
-		cmocka_unit_test(a_read_waits_for_the_slower_of_latency_and_bandwidth),
-		cmocka_unit_test(a_reset_forgets_what_is_owed),
-		cmocka_unit_test(delays_and_busy_time_are_counted),
-		cmocka_unit_test(what_was_overslept_is_made_up),
-		cmocka_unit_test(threads_share_one_bucket),
-		cmocka_unit_test(no_memory_is_no_throttle),
-	};
-
-	return cmocka_run_group_tests_name("throttle", tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[TREE_PATH], path[TREE_PATH + 16];
 
@@ -45,12 +42,11 @@ static struct trace *create(void)
 	return trace;
 }
 
-static void what_one_writes_another_reads(void **state)
+TEST_WITH(what_one_writes_another_reads, new_folder, remove_folder)
 {
 	struct trace *trace = create(), *other;
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, sizeof(*trace));
 	assert_int_equal(status.st_mode & 0777, 0600);
@@ -67,13 +63,12 @@ static void what_one_writes_another_reads(void **state)
 	trace_unmap(trace);
 }
 
-static void dsa_is_alive_until_it_died(void **state)
+TEST_WITH(dsa_is_alive_until_it_died, new_folder, remove_folder)
 {
 	struct trace *trace;
 	int status;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0)
 		_exit(trace_create(path, 1, NULL) != NULL ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -111,12 +106,11 @@ static void assert_refused(int code, const char *why)
 	assert_non_null(strstr(err.message, path));
 }
 
-static void what_is_no_session_is_refused(void **state)
+TEST_WITH(what_is_no_session_is_refused, new_folder, remove_folder)
 {
 	const uint32_t later = TRACE_VERSION + 1;
 	char said[32];
 
-	(void)state;
 	assert_refused(ENOENT, "No such file");
 	tree_put(folder, "/session", "");
 	assert_refused(EBADMSG, "no dsa session");
@@ -132,11 +126,10 @@ static void what_is_no_session_is_refused(void **state)
 	assert_refused(EBADMSG, "cut short");
 }
 
-static void a_session_that_cannot_be_made_leaves_nothing(void **state)
+TEST_WITH(a_session_that_cannot_be_made_leaves_nothing, new_folder, remove_folder)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(mkdir(path, 0755), 0);
 	assert_null(trace_create(path, 1, &err));
 	assert_non_null(strstr(err.message, "cannot replace"));
@@ -146,12 +139,11 @@ static void a_session_that_cannot_be_made_leaves_nothing(void **state)
 	assert_int_equal(err.code, ENOENT);
 }
 
-static void a_session_may_lie_in_the_present_folder(void **state)
+TEST_WITH(a_session_may_lie_in_the_present_folder, new_folder, remove_folder)
 {
 	int here = open(".", O_RDONLY | O_DIRECTORY);
 	struct trace *trace;
 
-	(void)state;
 	assert_int_equal(chdir(folder), 0);
 	trace = trace_create("session", 1, NULL);
 	assert_int_equal(fchdir(here), 0);
@@ -161,24 +153,22 @@ static void a_session_may_lie_in_the_present_folder(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void every_claim_has_a_slot_of_its_own(void **state)
+TEST_WITH(every_claim_has_a_slot_of_its_own, new_folder, remove_folder)
 {
 	struct trace *trace = create();
 
-	(void)state;
 	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
 		assert_ptr_equal(trace_claim(trace, "", false), &trace->processes[i]);
 	assert_null(trace_claim(trace, "", false));
 	trace_unmap(trace);
 }
 
-static void slots_given_back_are_claimed_again(void **state)
+TEST_WITH(slots_given_back_are_claimed_again, new_folder, remove_folder)
 {
 	struct trace *trace = create();
 	struct trace_process *driver = trace_claim(trace, "", false);
 	struct trace_process *other = trace_claim(trace, "", false);
 
-	(void)state;
 	trace->driver = 1;
 	driver->counters[0] = other->counters[0] = 7;
 	trace_thread(other, TRACE_STAGE_PREP);
@@ -193,12 +183,11 @@ static void slots_given_back_are_claimed_again(void **state)
 }
 
 /* What was skipped of the one stays that one's. */
-static void a_loader_of_other_data_has_a_slot_of_its_own(void **state)
+TEST_WITH(a_loader_of_other_data_has_a_slot_of_its_own, new_folder, remove_folder)
 {
 	struct trace *trace = create();
 	struct trace_process *first = trace_claim(trace, "train", false), *other;
 
-	(void)state;
 	first->counters[TRACE_skipped_samples] = 2;
 	trace->skips[0].slot = 1;
 	trace_give_back(first);
@@ -211,11 +200,10 @@ static void a_loader_of_other_data_has_a_slot_of_its_own(void **state)
 	trace_unmap(trace);
 }
 
-static void a_slot_of_another_process_is_claimed_last(void **state)
+TEST_WITH(a_slot_of_another_process_is_claimed_last, new_folder, remove_folder)
 {
 	struct trace *trace = create();
 
-	(void)state;
 	for (unsigned i = 0; i < TRACE_PROCESSES - 1; i++)
 		trace_claim(trace, "", false)->pid = 1;
 	trace_give_back(&trace->processes[3]);
@@ -232,14 +220,13 @@ static void *enter(void *process)
 	return NULL;
 }
 
-static void threads_enter_until_the_table_is_full(void **state)
+TEST_WITH(threads_enter_until_the_table_is_full, new_folder, remove_folder)
 {
 	enum { MORE = TRACE_THREADS + 8 };
 	struct trace *trace = create();
 	struct trace_process *process = trace_claim(trace, "", false);
 	pthread_t threads[MORE];
 
-	(void)state;
 	for (unsigned i = 0; i < MORE; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, enter, process), 0);
 	for (unsigned i = 0; i < MORE; i++)
@@ -253,34 +240,12 @@ static void threads_enter_until_the_table_is_full(void **state)
 	trace_unmap(trace);
 }
 
-static void buckets_are_powers_of_two(void **state)
+TEST(buckets_are_powers_of_two)
 {
-	(void)state;
 	assert_int_equal(trace_bucket(0), 0);
 	assert_int_equal(trace_bucket(1), 0);
 	assert_int_equal(trace_bucket(2), 1);
 	assert_int_equal(trace_bucket(3), 1);
 	assert_int_equal(trace_bucket(4), 2);
 	assert_int_equal(trace_bucket(UINT64_MAX), TRACE_BUCKETS - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define WITH_FOLDER(name)                                                              \
-	cmocka_unit_test_setup_teardown(name, new_folder, remove_folder)
-		WITH_FOLDER(what_one_writes_another_reads),
-		WITH_FOLDER(dsa_is_alive_until_it_died),
-		WITH_FOLDER(what_is_no_session_is_refused),
-		WITH_FOLDER(a_session_that_cannot_be_made_leaves_nothing),
-		WITH_FOLDER(a_session_may_lie_in_the_present_folder),
-		WITH_FOLDER(every_claim_has_a_slot_of_its_own),
-		WITH_FOLDER(slots_given_back_are_claimed_again),
-		WITH_FOLDER(a_loader_of_other_data_has_a_slot_of_its_own),
-		WITH_FOLDER(a_slot_of_another_process_is_claimed_last),
-		WITH_FOLDER(threads_enter_until_the_table_is_full),
-		cmocka_unit_test(buckets_are_powers_of_two),
-	};
-
-	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -4,16 +4,13 @@
 #include "loader/base/random.h"
 #include "loader/cache.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 64, SIZE = 100 };
 
@@ -34,11 +31,10 @@ static bool holds(struct cache *cache, size_t sample)
 	return blob != NULL;
 }
 
-static void minio_admits_until_full_and_never_evicts(void **state)
+TEST(minio_admits_until_full_and_never_evicts)
 {
 	struct cache *cache = cache_open("minio", SAMPLES, 3 * SIZE, NULL);
 
-	(void)state;
 	for (size_t i = 0; i < SAMPLES; i++)
 		assert_int_equal(offer(cache, i, SIZE), i < 3);
 	for (size_t i = 0; i < SAMPLES; i++)
@@ -46,22 +42,20 @@ static void minio_admits_until_full_and_never_evicts(void **state)
 	cache_close(cache);
 }
 
-static void minio_counts_a_sample_once(void **state)
+TEST(minio_counts_a_sample_once)
 {
 	struct cache *cache = cache_open("minio", SAMPLES, 2 * SIZE, NULL);
 
-	(void)state;
 	assert_true(offer(cache, 0, SIZE));
 	assert_false(offer(cache, 0, SIZE));
 	assert_true(offer(cache, 1, SIZE));
 	cache_close(cache);
 }
 
-static void lru_evicts_what_was_read_longest_ago(void **state)
+TEST(lru_evicts_what_was_read_longest_ago)
 {
 	struct cache *cache = cache_open("lru", SAMPLES, 3 * SIZE, NULL);
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		assert_true(offer(cache, i, SIZE));
 	assert_true(holds(cache, 0));
@@ -73,11 +67,10 @@ static void lru_evicts_what_was_read_longest_ago(void **state)
 	cache_close(cache);
 }
 
-static void fifo_evicts_what_was_admitted_longest_ago(void **state)
+TEST(fifo_evicts_what_was_admitted_longest_ago)
 {
 	struct cache *cache = cache_open("fifo", SAMPLES, 3 * SIZE, NULL);
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		assert_true(offer(cache, i, SIZE));
 	assert_true(holds(cache, 0));
@@ -102,6 +95,8 @@ static void eviction_makes_room_for_a_large_sample(void **state)
 	assert_true(holds(cache, 9));
 	cache_close(cache);
 }
+TEST_OF(eviction_makes_room_for_a_large_sample, lru);
+TEST_OF(eviction_makes_room_for_a_large_sample, fifo);
 
 static void what_is_larger_than_the_cache_evicts_nothing(void **state)
 {
@@ -112,12 +107,13 @@ static void what_is_larger_than_the_cache_evicts_nothing(void **state)
 	assert_true(holds(cache, 0));
 	cache_close(cache);
 }
+TEST_OF(what_is_larger_than_the_cache_evicts_nothing, lru);
+TEST_OF(what_is_larger_than_the_cache_evicts_nothing, fifo);
 
-static void none_and_page_keep_nothing(void **state)
+TEST(none_and_page_keep_nothing)
 {
 	static const char *const names[] = {"none", "page"};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct cache *cache = cache_open(names[i], SAMPLES, SIZE, NULL);
 		struct cache_stats stats;
@@ -158,7 +154,7 @@ static double replay(const char *policy, double share)
 }
 
 /* x + (1-x) ln (1-x) for lru; fifo has no closed form above .632: by replay. */
-static void hit_ratios_are_those_of_the_policies(void **state)
+TEST(hit_ratios_are_those_of_the_policies)
 {
 	static const struct {
 		double share, lru, fifo;
@@ -167,7 +163,6 @@ static void hit_ratios_are_those_of_the_policies(void **state)
 		{.65, .283, .399}, {.80, .478, .656},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		assert_float_equal(replay("minio", row[i].share), row[i].share, 1e-6);
 		assert_float_equal(replay("lru", row[i].share), row[i].lru, .01);
@@ -197,13 +192,14 @@ static void what_is_kept_takes_no_more_than_its_bytes(void **state)
 	blob_pool_free(pool);
 	cache_close(cache);
 }
+TEST_OF(what_is_kept_takes_no_more_than_its_bytes, minio);
+TEST_OF(what_is_kept_takes_no_more_than_its_bytes, lru);
 
-static void a_blob_outlives_its_cache(void **state)
+TEST(a_blob_outlives_its_cache)
 {
 	struct cache *cache = cache_open("minio", SAMPLES, SIZE, NULL);
 	struct blob *blob;
 
-	(void)state;
 	offer(cache, 7, SIZE);
 	blob = cache_get(cache, 7);
 	cache_close(cache);
@@ -224,6 +220,8 @@ static void a_blob_outlives_its_eviction(void **state)
 	blob_put(blob);
 	cache_close(cache);
 }
+TEST_OF(a_blob_outlives_its_eviction, lru);
+TEST_OF(a_blob_outlives_its_eviction, fifo);
 
 /* More than an entry's stock of references, so that it must be restocked twice. */
 static void a_sample_can_be_held_by_very_many(void **state)
@@ -239,6 +237,8 @@ static void a_sample_can_be_held_by_very_many(void **state)
 	assert_int_equal(blob->references, HOLDERS);
 	blob_put_many(blob, HOLDERS);
 }
+TEST_OF(a_sample_can_be_held_by_very_many, lru);
+TEST_OF(a_sample_can_be_held_by_very_many, fifo);
 
 struct churn {
 	struct cache *cache;
@@ -315,6 +315,8 @@ static void threads_may_get_what_others_evict(void **state)
 	assert_true(stats.hits > 0);
 	cache_close(cache);
 }
+TEST_OF(threads_may_get_what_others_evict, lru);
+TEST_OF(threads_may_get_what_others_evict, fifo);
 
 static void *offer_all(void *cache)
 {
@@ -323,13 +325,12 @@ static void *offer_all(void *cache)
 	return NULL;
 }
 
-static void minio_stays_within_capacity_under_many_threads(void **state)
+TEST(minio_stays_within_capacity_under_many_threads)
 {
 	struct cache *cache = cache_open("minio", SAMPLES, SAMPLES / 2 * SIZE, NULL);
 	pthread_t thread[8];
 	size_t held = 0;
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		pthread_create(&thread[i], NULL, offer_all, cache);
 	for (int i = 0; i < 8; i++)
@@ -340,11 +341,10 @@ static void minio_stays_within_capacity_under_many_threads(void **state)
 	cache_close(cache);
 }
 
-static void an_unknown_policy_is_named(void **state)
+TEST(an_unknown_policy_is_named)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_null(cache_open("belady", SAMPLES, SIZE, &err));
 	assert_int_equal(err.code, EINVAL);
 	assert_string_equal(err.message, "no cache policy is called 'belady': none, "
@@ -369,49 +369,10 @@ static unsigned failures_until_open(const char *policy)
 	return failures;
 }
 
-static void cache_open_says_so_when_memory_runs_out(void **state)
+TEST(cache_open_says_so_when_memory_runs_out)
 {
-	(void)state;
 	assert_int_equal(failures_until_open("none"), 1);
 	assert_int_equal(failures_until_open("minio"), 2);
 	assert_int_equal(failures_until_open("fifo"), 3);
 	assert_int_equal(failures_until_open("lru"), 5);
-}
-
-#define EACH(test, policy)                                                             \
-	{                                                                              \
-#test " (" #policy ")", test, NULL, NULL, (char[])                     \
-		{                                                                      \
-#policy                                                        \
-		}                                                                      \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(minio_admits_until_full_and_never_evicts),
-		cmocka_unit_test(minio_counts_a_sample_once),
-		cmocka_unit_test(lru_evicts_what_was_read_longest_ago),
-		cmocka_unit_test(fifo_evicts_what_was_admitted_longest_ago),
-		EACH(eviction_makes_room_for_a_large_sample, lru),
-		EACH(eviction_makes_room_for_a_large_sample, fifo),
-		EACH(what_is_larger_than_the_cache_evicts_nothing, lru),
-		EACH(what_is_larger_than_the_cache_evicts_nothing, fifo),
-		cmocka_unit_test(none_and_page_keep_nothing),
-		cmocka_unit_test(hit_ratios_are_those_of_the_policies),
-		EACH(what_is_kept_takes_no_more_than_its_bytes, minio),
-		EACH(what_is_kept_takes_no_more_than_its_bytes, lru),
-		cmocka_unit_test(a_blob_outlives_its_cache),
-		EACH(a_blob_outlives_its_eviction, lru),
-		EACH(a_blob_outlives_its_eviction, fifo),
-		EACH(a_sample_can_be_held_by_very_many, lru),
-		EACH(a_sample_can_be_held_by_very_many, fifo),
-		EACH(threads_may_get_what_others_evict, lru),
-		EACH(threads_may_get_what_others_evict, fifo),
-		cmocka_unit_test(minio_stays_within_capacity_under_many_threads),
-		cmocka_unit_test(an_unknown_policy_is_named),
-		cmocka_unit_test(cache_open_says_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }

@@ -7,11 +7,10 @@
 #include "loader/source.h"
 #include "tests/lib/client.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +18,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Ten seconds ahead, for which nothing was changed just now. */
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -115,26 +112,25 @@ static void offer_more_than_may_wait(size_t one, size_t more)
 	assert_int_equal(stats.refused, 1);
 }
 
-static void what_waits_is_bounded_behind_a_large_sample_too(void **state)
+TEST_WITH(what_waits_is_bounded_behind_a_large_sample_too, scratch_setup,
+	  scratch_teardown)
 {
-	(void)state;
 	offer_more_than_may_wait((size_t)65 << 20, 1 << 20);
 }
 
-static void a_large_sample_behind_a_small_one_does_not_wait(void **state)
+TEST_WITH(a_large_sample_behind_a_small_one_does_not_wait, scratch_setup,
+	  scratch_teardown)
 {
-	(void)state;
 	offer_more_than_may_wait(1 << 20, (size_t)64 << 20);
 }
 
 /* Its name tells its size, so that nobody ever reads it. */
-static void an_old_one_of_another_size_is_dropped(void **state)
+TEST_WITH(an_old_one_of_another_size_is_dropped, scratch_setup, scratch_teardown)
 {
 	struct disk_stats stats;
 	struct source *source;
 	struct disk *disk;
 
-	(void)state;
 	scratch_file("set/a/1.jpg", 100);
 	scratch_file("set/a/2.jpg", 100);
 	for (unsigned run = 0; run < 3; run++) {
@@ -172,14 +168,13 @@ static struct fetch *open_fetch(const struct source *source, struct disk *disk,
 }
 
 /* The reader has the old one open, and another file has its name. */
-static void a_shard_that_is_replaced_is_kept_no_more(void **state)
+TEST_WITH(a_shard_that_is_replaced_is_kept_no_more, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 	struct client client;
 	struct fetch *fetch;
 	struct disk *disk;
 
-	(void)state;
 	scratch_file("set/a.u16", 10000);
 	scratch_file("new.u16", 10000);
 	source = open_source_of("tokens");
@@ -225,9 +220,9 @@ static uint64_t capacity_for(const char *set, const char *policy, unsigned count
 	return stats.capacity;
 }
 
-static void what_others_left_takes_room_of_a_cache_that_keeps(void **state)
+TEST_WITH(what_others_left_takes_room_of_a_cache_that_keeps, scratch_setup,
+	  scratch_teardown)
 {
-	(void)state;
 	scratch_file("set/a/1.jpg", 100);
 	scratch_file("set/a/2.jpg", 100);
 	scratch_file("other/a/1.jpg", 100);
@@ -239,7 +234,7 @@ static void what_others_left_takes_room_of_a_cache_that_keeps(void **state)
 }
 
 /* Room for 10 files, which 16 pass through. */
-static void what_was_evicted_is_not_there(void **state)
+TEST_WITH(what_was_evicted_is_not_there, scratch_setup, scratch_teardown)
 {
 	static const struct source_config from = {.threads = 1, .index_dir = ""};
 	struct error err = {0};
@@ -250,7 +245,6 @@ static void what_was_evicted_is_not_there(void **state)
 	struct disk *disk;
 	char path[32];
 
-	(void)state;
 	for (unsigned i = 0; i < 16; i++) {
 		snprintf(path, sizeof(path), "set/a/%02u.jpg", i);
 		scratch_file(path, 100);
@@ -269,18 +263,4 @@ static void what_was_evicted_is_not_there(void **state)
 	assert_int_equal(stats.entries, 10);
 	assert_int_equal(stats.resident, 10);
 	assert_int_equal(stats.resident_bytes, 1000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(what_waits_is_bounded_behind_a_large_sample_too),
-		IN_SCRATCH(an_old_one_of_another_size_is_dropped),
-		IN_SCRATCH(a_shard_that_is_replaced_is_kept_no_more),
-		IN_SCRATCH(a_large_sample_behind_a_small_one_does_not_wait),
-		IN_SCRATCH(what_others_left_takes_room_of_a_cache_that_keeps),
-		IN_SCRATCH(what_was_evicted_is_not_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

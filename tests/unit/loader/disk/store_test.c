@@ -5,12 +5,11 @@
 #include "loader/disk/store.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SIZE = 5000, CHARGE = 8192, OBJECTS = 12 };
 
@@ -179,12 +176,11 @@ static const char *path_of(unsigned n)
 	return path;
 }
 
-static void what_is_written_is_read_in_the_next_run(void **state)
+TEST_WITH(what_is_written_is_read_in_the_next_run, scratch_setup, scratch_teardown)
 {
 	struct store store;
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(opened_as(&store, STORE_KEEPS, 1 << 20).count, 0);
 	for (unsigned i = 0; i < OBJECTS; i++)
 		assert_int_equal(put(&store, i), 0);
@@ -203,13 +199,12 @@ static void what_is_written_is_read_in_the_next_run(void **state)
 	store_close(&store);
 }
 
-static void another_version_is_removed(void **state)
+TEST_WITH(another_version_is_removed, scratch_setup, scratch_teardown)
 {
 	struct stored_key key = object(1);
 	struct blob *blob = NULL;
 	struct store store;
 
-	(void)state;
 	opened_as(&store, STORE_KEEPS, 1 << 20);
 	assert_int_equal(put(&store, 1), 0);
 	key.version++;
@@ -268,12 +263,12 @@ static void spoil(unsigned how, const char *path)
 	}
 }
 
-static void what_is_torn_or_foreign_is_dropped_and_counted(void **state)
+TEST_WITH(what_is_torn_or_foreign_is_dropped_and_counted, scratch_setup,
+	  scratch_teardown)
 {
 	enum { WAYS = 6 + STORED_HEAD + 1 };
 	struct store store;
 
-	(void)state;
 	scratch_file("outside", 10);
 	opened_as(&store, STORE_KEEPS, 1 << 20);
 	assert_int_equal(put(&store, 100), 0);
@@ -293,12 +288,12 @@ static void what_is_torn_or_foreign_is_dropped_and_counted(void **state)
 	store_close(&store);
 }
 
-static void opening_drops_what_is_not_ours_and_follows_no_link(void **state)
+TEST_WITH(opening_drops_what_is_not_ours_and_follows_no_link, scratch_setup,
+	  scratch_teardown)
 {
 	struct store store;
 	struct found found;
 
-	(void)state;
 	opened_as(&store, STORE_KEEPS, 1 << 20);
 	assert_int_equal(put(&store, 1), 0);
 	store_close(&store);
@@ -333,9 +328,8 @@ static void refused(const char *folder, int code, const char *words)
 		fail_msg("%s", err.message);
 }
 
-static void folders_that_are_not_ours_are_refused(void **state)
+TEST_WITH(folders_that_are_not_ours_are_refused, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_file("full/ab/picture", 10);
 	scratch_file("file", 10);
 	scratch_file("zeros/dsa-cache", 4096);
@@ -351,11 +345,10 @@ static void folders_that_are_not_ours_are_refused(void **state)
 	refused("open", EPERM, "chmod 700");
 }
 
-static void what_keeps_refuses_beyond_its_bound(void **state)
+TEST_WITH(what_keeps_refuses_beyond_its_bound, scratch_setup, scratch_teardown)
 {
 	struct store store;
 
-	(void)state;
 	opened_as(&store, STORE_KEEPS, 3 * CHARGE + CHARGE - 1);
 	for (unsigned i = 0; i < OBJECTS; i++)
 		assert_int_equal(put(&store, i), i < 3 ? 0 : -EDQUOT);
@@ -375,11 +368,11 @@ static void age(unsigned n, int hours)
 	assert_int_equal(utimensat(AT_FDCWD, path_of(n), times, 0), 0);
 }
 
-static void what_keeps_gives_up_what_nobody_read_for_a_week(void **state)
+TEST_WITH(what_keeps_gives_up_what_nobody_read_for_a_week, scratch_setup,
+	  scratch_teardown)
 {
 	struct store store;
 
-	(void)state;
 	opened_as(&store, STORE_KEEPS, 3 * CHARGE);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(put(&store, i), 0);
@@ -396,12 +389,11 @@ static void what_keeps_gives_up_what_nobody_read_for_a_week(void **state)
 	store_close(&store);
 }
 
-static void a_read_by_what_evicts_is_one(void **state)
+TEST_WITH(a_read_by_what_evicts_is_one, scratch_setup, scratch_teardown)
 {
 	struct stat before, after;
 	struct store store;
 
-	(void)state;
 	opened_as(&store, STORE_OLDEST_WRITTEN, 3 * CHARGE);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(put(&store, i), 0);
@@ -461,24 +453,21 @@ static void evicts_in_order(enum store_order order)
 	store_close(&store);
 }
 
-static void lru_evicts_what_was_read_longest_ago(void **state)
+TEST_WITH(lru_evicts_what_was_read_longest_ago, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	evicts_in_order(STORE_OLDEST_READ);
 }
 
-static void fifo_evicts_what_was_written_longest_ago(void **state)
+TEST_WITH(fifo_evicts_what_was_written_longest_ago, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	evicts_in_order(STORE_OLDEST_WRITTEN);
 }
 
-static void a_full_disk_ends_writing_and_not_reading(void **state)
+TEST_WITH(a_full_disk_ends_writing_and_not_reading, scratch_setup, scratch_teardown)
 {
 	struct rlimit before, less;
 	struct store store;
 
-	(void)state;
 	opened_as(&store, STORE_OLDEST_READ, 1 << 20);
 	assert_int_equal(put(&store, 1), 0);
 	getrlimit(RLIMIT_FSIZE, &before);
@@ -496,11 +485,11 @@ static void a_full_disk_ends_writing_and_not_reading(void **state)
 	store_close(&store);
 }
 
-static void what_evicts_goes_on_within_what_a_full_disk_has(void **state)
+TEST_WITH(what_evicts_goes_on_within_what_a_full_disk_has, scratch_setup,
+	  scratch_teardown)
 {
 	struct store store;
 
-	(void)state;
 	opened_as(&store, STORE_OLDEST_WRITTEN, 1 << 20);
 	disk_of = &store;
 	disk_room = 3 * CHARGE;
@@ -591,24 +580,23 @@ static void check_after_kill(void)
 }
 
 /* SOAK: at every one. */
-static void a_kill_at_any_call_leaves_a_sound_cache(void **state)
+TEST_WITH(a_kill_at_any_call_leaves_a_sound_cache, scratch_setup, scratch_teardown)
 {
 	unsigned step = getenv("SOAK") != NULL ? 1 : 13;
 
-	(void)state;
 	for (unsigned nth = 1; killed_at(nth); nth += step)
 		check_after_kill();
 	check_after_kill();
 }
 
 /* It has made some of the folders. */
-static void whoever_waits_for_one_that_is_killed_opens_the_folder(void **state)
+TEST_WITH(whoever_waits_for_one_that_is_killed_opens_the_folder, scratch_setup,
+	  scratch_teardown)
 {
 	struct store store;
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	if (child == 0) {
 		kill_signal = SIGSTOP;
 		fill_until_killed(40);
@@ -651,13 +639,12 @@ static void fill_beside(unsigned side)
 	_exit(0);
 }
 
-static void processes_at_once_keep_the_bound(void **state)
+TEST_WITH(processes_at_once_keep_the_bound, scratch_setup, scratch_teardown)
 {
 	struct store store;
 	struct found found;
 	int status;
 
-	(void)state;
 	for (unsigned i = 0; i < SIDES; i++)
 		if (fork() == 0)
 			fill_beside(i);
@@ -672,13 +659,12 @@ static void processes_at_once_keep_the_bound(void **state)
 	store_close(&store);
 }
 
-static void opening_fails_cleanly_without_memory(void **state)
+TEST_WITH(opening_fails_cleanly_without_memory, scratch_setup, scratch_teardown)
 {
 	struct found found = {0};
 	const struct store_scan scan = {.each = found_each, .context = &found};
 	bool failed = true;
 
-	(void)state;
 	for (unsigned nth = 1; failed; nth++) {
 		struct store store = {.order = STORE_KEEPS};
 
@@ -691,40 +677,14 @@ static void opening_fails_cleanly_without_memory(void **state)
 	}
 }
 
-static void a_name_tells_a_size_that_a_sample_can_have(void **state)
+TEST(a_name_tells_a_size_that_a_sample_can_have)
 {
 	struct stored_key key;
 
-	(void)state;
 	assert_true(
 		stored_read_name("0123456789abcdef0123456789abcdef-00000001", &key));
 	assert_false(
 		stored_read_name("0123456789abcdef0123456789abcdef-00000000", &key));
 	assert_false(
 		stored_read_name("0123456789abcdef0123456789abcdef-ffffffff", &key));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(what_is_written_is_read_in_the_next_run),
-		IN_SCRATCH(another_version_is_removed),
-		IN_SCRATCH(what_is_torn_or_foreign_is_dropped_and_counted),
-		IN_SCRATCH(opening_drops_what_is_not_ours_and_follows_no_link),
-		IN_SCRATCH(folders_that_are_not_ours_are_refused),
-		IN_SCRATCH(what_keeps_refuses_beyond_its_bound),
-		IN_SCRATCH(what_keeps_gives_up_what_nobody_read_for_a_week),
-		IN_SCRATCH(a_read_by_what_evicts_is_one),
-		IN_SCRATCH(lru_evicts_what_was_read_longest_ago),
-		IN_SCRATCH(fifo_evicts_what_was_written_longest_ago),
-		IN_SCRATCH(a_full_disk_ends_writing_and_not_reading),
-		IN_SCRATCH(what_evicts_goes_on_within_what_a_full_disk_has),
-		IN_SCRATCH(a_kill_at_any_call_leaves_a_sound_cache),
-		IN_SCRATCH(whoever_waits_for_one_that_is_killed_opens_the_folder),
-		IN_SCRATCH(processes_at_once_keep_the_bound),
-		IN_SCRATCH(opening_fails_cleanly_without_memory),
-		cmocka_unit_test(a_name_tells_a_size_that_a_sample_can_have),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

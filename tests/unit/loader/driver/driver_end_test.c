@@ -1,21 +1,17 @@
 /* driver_end_test.c - where the data of a session end, or it is none. */
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void the_stop_flag_ends_the_data(void **state)
+TEST_WITH(the_stop_flag_ends_the_data, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	struct dsa_batch batch;
 
-	(void)state;
 	window->length_ns = UINT64_MAX / 2;
 	driven_open("");
 	for (int i = 0; i < 20; i++) {
@@ -28,12 +24,12 @@ static void the_stop_flag_ends_the_data(void **state)
 	assert_true(window->steps > 0);
 }
 
-static void the_data_end_with_the_batch_that_reaches_the_samples(void **state)
+TEST_WITH(the_data_end_with_the_batch_that_reaches_the_samples, driven_setup,
+	  driven_teardown)
 {
 	struct driven_audit audit = {0};
 	struct dsa_batch batch;
 
-	(void)state;
 	driven.trace->until_samples = 100;
 	driven_open("");
 	driven_train(NULL, &audit, 10000);
@@ -43,11 +39,10 @@ static void the_data_end_with_the_batch_that_reaches_the_samples(void **state)
 	assert_int_equal(driven.trace->stop, 0);
 }
 
-static void the_data_may_end_with_the_data_set(void **state)
+TEST_WITH(the_data_may_end_with_the_data_set, driven_setup, driven_teardown)
 {
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven.trace->until_samples = 4096;
 	driven.trace->until_once = 1;
 	driven_open("");
@@ -58,12 +53,12 @@ static void the_data_may_end_with_the_data_set(void **state)
 		assert_int_equal(audit.seen[i], 1);
 }
 
-static void without_dsa_the_program_goes_on_and_no_window_is_begun(void **state)
+TEST_WITH(without_dsa_the_program_goes_on_and_no_window_is_begun, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven.trace->dsa_start++; /* nobody has that pid and that start */
 	driven_open("epochs=1");
 	driven_train(NULL, &audit, 100000);
@@ -72,29 +67,16 @@ static void without_dsa_the_program_goes_on_and_no_window_is_begun(void **state)
 		assert_int_equal(audit.seen[i], 1);
 }
 
-static void a_session_of_another_version_is_refused_by_name(void **state)
+TEST_WITH(a_session_of_another_version_is_refused_by_name, driven_setup,
+	  driven_teardown)
 {
 	const struct dsa_config config = {.dataset = "synthetic:8"};
 	char why[DSA_WHY], own[32];
 
-	(void)state;
 	snprintf(own, sizeof(own), "this is version %d", TRACE_VERSION);
 	driven.trace->version = 999;
 	assert_true(dsa_open(&config, &driven.loader, why) < 0);
 	assert_non_null(strstr(why, "version 999"));
 	assert_non_null(strstr(why, own));
 	driven.loader = NULL;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(the_stop_flag_ends_the_data),
-		WITH_SESSION(the_data_end_with_the_batch_that_reaches_the_samples),
-		WITH_SESSION(the_data_may_end_with_the_data_set),
-		WITH_SESSION(without_dsa_the_program_goes_on_and_no_window_is_begun),
-		WITH_SESSION(a_session_of_another_version_is_refused_by_name),
-	};
-
-	return cmocka_run_group_tests_name("driver_end", tests, NULL, NULL);
 }

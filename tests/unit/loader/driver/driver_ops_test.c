@@ -5,16 +5,13 @@
 #include "loader/base/clock.h"
 #include "loader/driver.h"
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STAGED = 77, CACHED_BYTES = 4096, READ_BYTES = 8192, EPOCH_STEPS = 10 };
 
@@ -190,13 +187,12 @@ static void train(const struct trace_window *window)
 		assert_true(step());
 }
 
-static void batches_that_are_taken_together_are_steps_alike(void **state)
+TEST_WITH(batches_that_are_taken_together_are_steps_alike, begin, driven_teardown)
 {
 	enum { TOGETHER = 8 };
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	const struct trace_step *steps = driven.trace->steps;
 
-	(void)state;
 	window->settle = 0;
 	window->length_ns = 0;
 	window->min_steps = 2 * TOGETHER;
@@ -219,13 +215,12 @@ static void batches_that_are_taken_together_are_steps_alike(void **state)
 	}
 }
 
-static void each_window_is_entered_from_rest_and_left(void **state)
+TEST_WITH(each_window_is_entered_from_rest_and_left, begin, driven_teardown)
 {
 	struct trace_window *real = driven_ask(TRACE_REAL);
 	struct trace_window *cached = driven_ask(TRACE_CACHED);
 	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC);
 
-	(void)state;
 	train(synthetic);
 	assert_string_equal(made_up.log,
 			    "drain real leave drain cached leave drain synthetic "
@@ -242,12 +237,11 @@ static void each_window_is_entered_from_rest_and_left(void **state)
 	assert_true(driven.trace->loader_ready);
 }
 
-static void its_own_numbers_are_in_the_snapshots(void **state)
+TEST_WITH(its_own_numbers_are_in_the_snapshots, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	const struct trace_sample *sample;
 
-	(void)state;
 	made_up.prepared = 40;
 	while (window->begin.time_ns == 0)
 		assert_true(step());
@@ -263,14 +257,13 @@ static void its_own_numbers_are_in_the_snapshots(void **state)
 	assert_true(sample->batch > 8);
 }
 
-static void what_it_cannot_do_is_refused_and_the_next_goes_on(void **state)
+TEST_WITH(what_it_cannot_do_is_refused_and_the_next_goes_on, begin, driven_teardown)
 {
 	struct trace_window *cached = driven_ask(TRACE_CACHED);
 	struct trace_window *fill = driven_ask(TRACE_FILL);
 	struct trace_window *fetch = driven_ask(TRACE_FETCH);
 	struct trace_window *real = driven_ask(TRACE_REAL);
 
-	(void)state;
 	made_up.refuses = 1u << TRACE_CACHED | 1u << TRACE_FILL | 1u << TRACE_FETCH;
 	train(real);
 	assert_string_equal(made_up.log,
@@ -283,12 +276,12 @@ static void what_it_cannot_do_is_refused_and_the_next_goes_on(void **state)
 	assert_int_equal(driven.trace->window_now, 4);
 }
 
-static void a_window_that_delivers_nothing_runs_inside_one_request(void **state)
+TEST_WITH(a_window_that_delivers_nothing_runs_inside_one_request, begin,
+	  driven_teardown)
 {
 	struct trace_window *prep = driven_ask(TRACE_PREP);
 	struct trace_window *fill = driven_ask(TRACE_FILL);
 
-	(void)state;
 	assert_true(step());
 	assert_string_equal(made_up.log,
 			    "drain prep settle work leave drain drain fill "
@@ -300,11 +293,11 @@ static void a_window_that_delivers_nothing_runs_inside_one_request(void **state)
 	assert_int_equal(fill->end.cache_bytes, CACHED_BYTES);
 }
 
-static void the_stop_flag_ends_the_data_and_keeps_what_was_measured(void **state)
+TEST_WITH(the_stop_flag_ends_the_data_and_keeps_what_was_measured, begin,
+	  driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
 
-	(void)state;
 	window->length_ns = UINT64_MAX / 2;
 	for (int i = 0; i < 20; i++)
 		assert_true(step());
@@ -318,11 +311,10 @@ static void the_stop_flag_ends_the_data_and_keeps_what_was_measured(void **state
 	assert_string_equal(made_up.log, "drain synthetic leave");
 }
 
-static void the_stop_flag_ends_the_data_behind_a_window_alone(void **state)
+TEST_WITH(the_stop_flag_ends_the_data_behind_a_window_alone, begin, driven_teardown)
 {
 	struct trace_window *prep = driven_ask(TRACE_PREP);
 
-	(void)state;
 	driven_ask(TRACE_REAL);
 	made_up.stops = true;
 	assert_false(step());
@@ -330,11 +322,10 @@ static void the_stop_flag_ends_the_data_behind_a_window_alone(void **state)
 	assert_int_equal(driven.trace->window_now, 1);
 }
 
-static void windows_of_an_epoch_follow_without_a_switch(void **state)
+TEST_WITH(windows_of_an_epoch_follow_without_a_switch, begin, driven_teardown)
 {
 	struct trace_window *before = driven_ask(TRACE_REAL), *epochs[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		epochs[i] = driven_ask(TRACE_REAL);
 		epochs[i]->flags = TRACE_EPOCH;
@@ -350,12 +341,11 @@ static void windows_of_an_epoch_follow_without_a_switch(void **state)
 	assert_string_equal(made_up.log, "drain real leave leave leave");
 }
 
-static void devices_are_waited_for_at_both_ends(void **state)
+TEST_WITH(devices_are_waited_for_at_both_ends, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	const struct trace_step *last;
 
-	(void)state;
 	made_up.devices = TRACE_AWAITED;
 	while (window->begin.time_ns == 0)
 		assert_true(step());
@@ -369,9 +359,8 @@ static void devices_are_waited_for_at_both_ends(void **state)
 }
 
 /* As stops, budgets and the samples that dsa wants do, mostly. */
-static void so_they_are_where_the_data_end_in_mid_window(void **state)
+TEST_WITH(so_they_are_where_the_data_end_in_mid_window, begin, driven_teardown)
 {
-	(void)state;
 	made_up.devices = TRACE_AWAITED;
 	for (int i = 0; i < 2; i++) {
 		struct trace_window *window = driven_ask(TRACE_CACHED);
@@ -397,11 +386,10 @@ static void so_they_are_where_the_data_end_in_mid_window(void **state)
 }
 
 /* Nobody asks for another batch: what the last step took is not known. */
-static void a_window_that_closes_with_busy_devices_is_refused(void **state)
+TEST_WITH(a_window_that_closes_with_busy_devices_is_refused, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 
-	(void)state;
 	made_up.devices = TRACE_AWAITED;
 	window->length_ns = UINT64_MAX / 2;
 	while (window->steps < 3)
@@ -412,12 +400,11 @@ static void a_window_that_closes_with_busy_devices_is_refused(void **state)
 }
 
 /* The last step lasts until they are done; no other window begins. */
-static void where_the_data_end_devices_are_waited_for(void **state)
+TEST_WITH(where_the_data_end_devices_are_waited_for, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	const struct trace_step *last;
 
-	(void)state;
 	made_up.devices = TRACE_AWAITED;
 	window->length_ns = UINT64_MAX / 2;
 	while (window->steps < 3)
@@ -436,11 +423,10 @@ static void where_the_data_end_devices_are_waited_for(void **state)
 }
 
 /* Without any the window ends where the last batch was asked for. */
-static void where_the_data_end_without_devices_the_request_does(void **state)
+TEST_WITH(where_the_data_end_without_devices_the_request_does, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 
-	(void)state;
 	window->length_ns = UINT64_MAX / 2;
 	while (window->steps < 3)
 		assert_true(step());
@@ -450,11 +436,10 @@ static void where_the_data_end_without_devices_the_request_does(void **state)
 }
 
 /* The end of an epoch is known when the next one's first batch is asked for. */
-static void so_they_are_where_whole_epochs_end(void **state)
+TEST_WITH(so_they_are_where_whole_epochs_end, begin, driven_teardown)
 {
 	struct trace_window *epoch = driven_ask(TRACE_REAL);
 
-	(void)state;
 	epoch->flags = TRACE_EPOCH;
 	epoch->settle = epoch->min_steps = 0;
 	epoch->length_ns = 0;
@@ -464,11 +449,10 @@ static void so_they_are_where_whole_epochs_end(void **state)
 }
 
 /* It goes on measuring as it did until all have enough. */
-static void jobs_in_step_wait_for_devices_once(void **state)
+TEST_WITH(jobs_in_step_wait_for_devices_once, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 
-	(void)state;
 	driven.trace->in_step = 1;
 	driven.trace->may_begin = 1;
 	while (window->progress != TRACE_ENOUGH)
@@ -504,11 +488,10 @@ static struct trace_window *made_ready(enum trace_kind kind, uint64_t begin,
 }
 
 /* By a quarter of what the windows before ended with beyond their begin. */
-static void windows_begin_as_far_ahead_as_those_of_their_kind_end(void **state)
+TEST_WITH(windows_begin_as_far_ahead_as_those_of_their_kind_end, begin, driven_teardown)
 {
 	const struct trace_window *window;
 
-	(void)state;
 	made_ready(TRACE_REAL, 10, 34, 0);
 	assert_int_equal(made_up.ahead, 10);
 	made_ready(TRACE_CACHED, 10, 10, 2); /* 12 there are, and 14 when it begins */
@@ -523,11 +506,10 @@ static void windows_begin_as_far_ahead_as_those_of_their_kind_end(void **state)
 }
 
 /* Nor is waited for more than there is room for. */
-static void what_does_not_come_is_not_waited_for_long(void **state)
+TEST_WITH(what_does_not_come_is_not_waited_for_long, begin, driven_teardown)
 {
 	const struct trace_window *window;
 
-	(void)state;
 	made_ready(TRACE_REAL, 0, 1000, 0);
 	window = made_ready(TRACE_REAL, 0, 0, 0);
 	assert_true(window->catch_up_ns >= 125000000);
@@ -535,20 +517,18 @@ static void what_does_not_come_is_not_waited_for_long(void **state)
 	assert_int_equal(made_up.ahead, 10 + 5 * DRIVEN_BATCH + 10);
 }
 
-static void an_observed_run_waits_for_no_device(void **state)
+TEST_WITH(an_observed_run_waits_for_no_device, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 
-	(void)state;
 	driven.trace->observe = 1;
 	train(window);
 	assert_int_equal(made_up.stills, 0);
 	assert_int_equal(window->made.devices, TRACE_NO_DEVICES);
 }
 
-static void without_dsa_it_is_left_alone(void **state)
+TEST_WITH(without_dsa_it_is_left_alone, begin, driven_teardown)
 {
-	(void)state;
 	driven_ask(TRACE_SYNTHETIC);
 	driven.trace->dsa_start++; /* nobody has that pid and that start */
 	for (int i = 0; i < 20; i++)
@@ -556,14 +536,13 @@ static void without_dsa_it_is_left_alone(void **state)
 	assert_string_equal(made_up.log, "");
 }
 
-static void one_drives_and_then_another_in_its_slot(void **state)
+TEST_WITH(one_drives_and_then_another_in_its_slot, begin, driven_teardown)
 {
 	struct trace_process *process = &driven.trace->processes[0];
 	struct driver_parts parts = made_up_parts(process);
 	struct driver_parts other = made_up_parts(&driven.trace->processes[1]);
 	struct driver second;
 
-	(void)state;
 	assert_false(driver_open(&second, &other));
 	made_up.prepared = 40;
 	train(driven_ask(TRACE_REAL)); /* so that others are not to be mixed with it */
@@ -576,11 +555,10 @@ static void one_drives_and_then_another_in_its_slot(void **state)
 	assert_int_equal(process->counters[TRACE_prepared_samples], 42);
 }
 
-static void batches_that_come_together_end_a_window_together(void **state)
+TEST_WITH(batches_that_come_together_end_a_window_together, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 
-	(void)state;
 	made_up.driver.round = 3;
 	window->min_steps = window->settle = 1;
 	window->length_ns = 1;
@@ -590,11 +568,10 @@ static void batches_that_come_together_end_a_window_together(void **state)
 			 (2 + 4) * 3 + 1); /* the last one is behind it */
 }
 
-static void a_window_ends_with_what_the_loader_has(void **state)
+TEST_WITH(a_window_ends_with_what_the_loader_has, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 
-	(void)state;
 	made_up.most = 11;
 	window->length_ns = UINT64_MAX / 2;
 	train(window);
@@ -602,12 +579,11 @@ static void a_window_ends_with_what_the_loader_has(void **state)
 	assert_int_equal(window->steps, 11);
 }
 
-static void what_is_no_step_of_the_loop_is_in_no_window(void **state)
+TEST_WITH(what_is_no_step_of_the_loop_is_in_no_window, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	uint32_t steps;
 
-	(void)state;
 	while (window->steps < 2)
 		assert_true(step());
 	steps = window->steps;
@@ -632,12 +608,11 @@ static struct trace_window *observed_two_steps(void)
 }
 
 /* As an evaluation with another loader is. */
-static void what_comes_before_the_next_request_is_outside_too(void **state)
+TEST_WITH(what_comes_before_the_next_request_is_outside_too, begin, driven_teardown)
 {
 	struct trace_window *window = observed_two_steps();
 	uint64_t in_steps = 0;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		driver_skip_step(&made_up.driver);
 		clock_sleep_until(clock_now() + 10000000);
@@ -653,11 +628,10 @@ static void what_comes_before_the_next_request_is_outside_too(void **state)
 			 driven.trace->last_request_ns - window->begin.time_ns);
 }
 
-static void of_which_an_epochs_start_is_none(void **state)
+TEST_WITH(of_which_an_epochs_start_is_none, begin, driven_teardown)
 {
 	struct trace_window *window = observed_two_steps();
 
-	(void)state;
 	driver_skip_step(&made_up.driver);
 	driver_skip_epoch(&made_up.driver, UINT64_MAX / 4);
 	clock_sleep_until(clock_now() + 10000000);
@@ -665,11 +639,10 @@ static void of_which_an_epochs_start_is_none(void **state)
 	assert_int_equal(window->outside_ns, 0);
 }
 
-static void a_program_that_begins_anew_cuts_the_window(void **state)
+TEST_WITH(a_program_that_begins_anew_cuts_the_window, begin, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 
-	(void)state;
 	while (window->steps < 2)
 		assert_true(step());
 	made_up.log[0] = '\0';
@@ -683,50 +656,12 @@ static void a_program_that_begins_anew_cuts_the_window(void **state)
 	assert_string_equal(made_up.log, "drain cached leave drain resume");
 }
 
-static void an_observed_run_is_not_cut(void **state)
+TEST_WITH(an_observed_run_is_not_cut, begin, driven_teardown)
 {
 	struct trace_window *window = observed_two_steps();
 
-	(void)state;
 	driver_cut(&made_up.driver);
 	assert_int_equal(window->state, TRACE_RUNNING);
 	assert_true(step() && step() && step());
 	assert_true(window->steps > 2);
-}
-
-#define MADE_UP(test) cmocka_unit_test_setup_teardown(test, begin, driven_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MADE_UP(batches_that_are_taken_together_are_steps_alike),
-		MADE_UP(each_window_is_entered_from_rest_and_left),
-		MADE_UP(its_own_numbers_are_in_the_snapshots),
-		MADE_UP(what_it_cannot_do_is_refused_and_the_next_goes_on),
-		MADE_UP(a_window_that_delivers_nothing_runs_inside_one_request),
-		MADE_UP(the_stop_flag_ends_the_data_and_keeps_what_was_measured),
-		MADE_UP(the_stop_flag_ends_the_data_behind_a_window_alone),
-		MADE_UP(windows_of_an_epoch_follow_without_a_switch),
-		MADE_UP(devices_are_waited_for_at_both_ends),
-		MADE_UP(so_they_are_where_the_data_end_in_mid_window),
-		MADE_UP(a_window_that_closes_with_busy_devices_is_refused),
-		MADE_UP(where_the_data_end_devices_are_waited_for),
-		MADE_UP(where_the_data_end_without_devices_the_request_does),
-		MADE_UP(so_they_are_where_whole_epochs_end),
-		MADE_UP(jobs_in_step_wait_for_devices_once),
-		MADE_UP(windows_begin_as_far_ahead_as_those_of_their_kind_end),
-		MADE_UP(what_does_not_come_is_not_waited_for_long),
-		MADE_UP(an_observed_run_waits_for_no_device),
-		MADE_UP(without_dsa_it_is_left_alone),
-		MADE_UP(batches_that_come_together_end_a_window_together),
-		MADE_UP(a_window_ends_with_what_the_loader_has),
-		MADE_UP(what_is_no_step_of_the_loop_is_in_no_window),
-		MADE_UP(what_comes_before_the_next_request_is_outside_too),
-		MADE_UP(of_which_an_epochs_start_is_none),
-		MADE_UP(a_program_that_begins_anew_cuts_the_window),
-		MADE_UP(an_observed_run_is_not_cut),
-		MADE_UP(one_drives_and_then_another_in_its_slot),
-	};
-
-	return cmocka_run_group_tests_name("driver_ops", tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 /* driver_record_test.c - what is recorded of steps, samples and CPU time in windows. */
 #include "loader/base/clock.h"
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void step_records_fill_the_window_without_gaps(void **state)
+TEST_WITH(step_records_fill_the_window_without_gaps, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
 	struct driven_audit audit = {0};
 	const struct trace_step *steps;
 	uint64_t sum = 0;
 
-	(void)state;
 	window->length_ns = 1;
 	window->min_steps = 3000; /* more than there are records: they merge */
 	driven_open("");
@@ -31,7 +26,8 @@ static void step_records_fill_the_window_without_gaps(void **state)
 	assert_true(driven.trace->dropped_steps == 0);
 }
 
-static void pauses_have_records_of_their_own_while_there_is_room(void **state)
+TEST_WITH(pauses_have_records_of_their_own_while_there_is_room, driven_setup,
+	  driven_teardown)
 {
 	enum { STEPS = 2 * TRACE_WINDOW_STEPS, EACH = 256 };
 	struct trace_window *window = driven_ask(TRACE_REAL);
@@ -39,7 +35,6 @@ static void pauses_have_records_of_their_own_while_there_is_room(void **state)
 	struct dsa_batch batch;
 	uint64_t pauses = 0;
 
-	(void)state;
 	driven.trace->observe = 1;
 	window->length_ns = UINT64_MAX;
 	window->settle = 0;
@@ -60,13 +55,12 @@ static void pauses_have_records_of_their_own_while_there_is_room(void **state)
 	assert_true(pauses >= STEPS / EACH); /* a busy machine has more */
 }
 
-static void some_samples_of_cached_windows_are_recorded(void **state)
+TEST_WITH(some_samples_of_cached_windows_are_recorded, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	const struct trace_sample *samples;
 	struct driven_audit audit = {0};
 
-	(void)state;
 	window->min_steps = 400;
 	window->length_ns = 0;
 	driven_open("");
@@ -83,7 +77,7 @@ static void some_samples_of_cached_windows_are_recorded(void **state)
 	assert_true(driven.trace->dropped_samples == 0);
 }
 
-static void reads_one_at_a_time_are_recorded_evenly(void **state)
+TEST_WITH(reads_one_at_a_time_are_recorded_evenly, driven_setup, driven_teardown)
 {
 	struct trace_window *one = driven_ask(TRACE_FETCH),
 			    *two = driven_ask(TRACE_FETCH);
@@ -91,7 +85,6 @@ static void reads_one_at_a_time_are_recorded_evenly(void **state)
 	const struct trace_sample *samples;
 	struct driven_audit audit = {0};
 
-	(void)state;
 	one->depth = 1;
 	one->length_ns = two->length_ns = 300000000;
 	driven_open("fetch_depth=2");
@@ -107,14 +100,14 @@ static void reads_one_at_a_time_are_recorded_evenly(void **state)
 	}
 }
 
-static void the_last_sample_s_cpu_time_counts_in_its_window(void **state)
+TEST_WITH(the_last_sample_s_cpu_time_counts_in_its_window, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *prep = driven_ask(TRACE_PREP),
 			    *real = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 	uint64_t prepared, cpu_ns, prep_ns;
 
-	(void)state;
 	prep->length_ns = 200000000;
 	driven_open("prep_delay=20ms"); /* a few samples in each worker */
 	driven_train(real, &audit, 10000);
@@ -125,14 +118,14 @@ static void the_last_sample_s_cpu_time_counts_in_its_window(void **state)
 	assert_true(cpu_ns > 1000 * prepared && cpu_ns < prep_ns);
 }
 
-static void paired_windows_prepare_each_sample_with_and_without_counting(void **state)
+TEST_WITH(paired_windows_prepare_each_sample_with_and_without_counting, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *paired = driven_ask(TRACE_PREP),
 			    *real = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 	uint64_t bare, full, prepared;
 
-	(void)state;
 	paired->flags = TRACE_PAIRED;
 	paired->length_ns = 400000000;
 	driven_open("");
@@ -147,19 +140,4 @@ static void paired_windows_prepare_each_sample_with_and_without_counting(void **
 	assert_true(10 * driven_counted(paired, TRACE_prep_cpu_ns) > 9 * (bare + full));
 	assert_int_equal(prepared % 2, 0);
 	assert_int_equal(driven_counted(real, TRACE_bare_cpu_ns), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(step_records_fill_the_window_without_gaps),
-		WITH_SESSION(pauses_have_records_of_their_own_while_there_is_room),
-		WITH_SESSION(some_samples_of_cached_windows_are_recorded),
-		WITH_SESSION(reads_one_at_a_time_are_recorded_evenly),
-		WITH_SESSION(the_last_sample_s_cpu_time_counts_in_its_window),
-		WITH_SESSION(
-			paired_windows_prepare_each_sample_with_and_without_counting),
-	};
-
-	return cmocka_run_group_tests_name("driver_record", tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* driver_reopen_test.c - loaders of a program, one after another. */
 #include "loader/base/clock.h"
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Closes the loader, and opens one anew. */
 static void open_again(const char *settings)
@@ -19,13 +16,12 @@ static void open_again(const char *settings)
 	driven_open(settings);
 }
 
-static void a_loader_opened_anew_goes_on_driving(void **state)
+TEST_WITH(a_loader_opened_anew_goes_on_driving, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL), *later;
 	struct driven_audit audit = {0};
 	struct dsa_stats stats;
 
-	(void)state;
 	driven_open("");
 	driven_train(window, &audit, 10000);
 	assert_int_equal(window->state, TRACE_DONE);
@@ -41,12 +37,11 @@ static void a_loader_opened_anew_goes_on_driving(void **state)
 	assert_true(driven_counted(later, TRACE_delivered_samples) == later->samples);
 }
 
-static void windows_of_different_loaders_are_not_mixed(void **state)
+TEST_WITH(windows_of_different_loaders_are_not_mixed, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL), *later;
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven_open("");
 	driven_train(window, &audit, 10000);
 	open_again("batch=4");
@@ -61,12 +56,11 @@ static void windows_of_different_loaders_are_not_mixed(void **state)
 	assert_int_equal(driven.trace->driver, 1);
 }
 
-static void any_loader_drives_while_nothing_was_measured(void **state)
+TEST_WITH(any_loader_drives_while_nothing_was_measured, driven_setup, driven_teardown)
 {
 	struct trace_window *window;
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven_open("batch=4"); /* a first look at other data */
 	driven_train(NULL, &audit, 2);
 	open_again("");
@@ -76,13 +70,12 @@ static void any_loader_drives_while_nothing_was_measured(void **state)
 	assert_int_equal(driven.trace->loader.batch, DRIVEN_BATCH);
 }
 
-static void loaders_one_after_another_are_all_observed(void **state)
+TEST_WITH(loaders_one_after_another_are_all_observed, driven_setup, driven_teardown)
 {
 	enum { LOADERS = TRACE_PROCESSES + 1, EACH = 5 };
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven.trace->observe = 1;
 	window->length_ns = UINT64_MAX;
 	window->settle = 0;
@@ -101,13 +94,12 @@ static void loaders_one_after_another_are_all_observed(void **state)
 	assert_int_equal(driven.trace->window_now, 1);
 }
 
-static void what_passes_between_two_loaders_is_outside(void **state)
+TEST_WITH(what_passes_between_two_loaders_is_outside, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 	uint64_t in_steps = 0;
 
-	(void)state;
 	driven.trace->observe = 1;
 	window->length_ns = UINT64_MAX;
 	window->settle = 0;
@@ -127,13 +119,13 @@ static void what_passes_between_two_loaders_is_outside(void **state)
 }
 
 /* The slot of a driver that closed says nothing about who has it next. */
-static void a_loader_in_the_slot_of_a_former_driver_does_not_drive(void **state)
+TEST_WITH(a_loader_in_the_slot_of_a_former_driver_does_not_drive, driven_setup,
+	  driven_teardown)
 {
 	struct trace_process *process = &driven.trace->processes[0];
 	struct driven_audit audit = {0};
 	struct dsa_loader *second;
 
-	(void)state;
 	driven_open("");
 	driven_train(NULL, &audit, 2);
 	dsa_close(driven.loader);
@@ -163,14 +155,14 @@ static void open_broken(const char *folder)
 	assert_int_equal(audit.batches, 0);
 }
 
-static void what_was_skipped_is_told_of_the_loader_of_that_data(void **state)
+TEST_WITH(what_was_skipped_is_told_of_the_loader_of_that_data, driven_setup,
+	  driven_teardown)
 {
 	struct trace_process *processes = driven.trace->processes;
 	struct trace_skip *skips = driven.trace->skips;
 	char broken[TREE_PATH];
 	struct dsa_loader *first;
 
-	(void)state;
 	tree_make(broken);
 	tree_put(broken, "/a/empty.jpg", "");
 	open_broken(broken); /* a first look at other data */
@@ -187,19 +179,4 @@ static void what_was_skipped_is_told_of_the_loader_of_that_data(void **state)
 	assert_int_equal(skips[1].slot, 2);
 	dsa_close(first);
 	tree_remove(broken);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(a_loader_opened_anew_goes_on_driving),
-		WITH_SESSION(windows_of_different_loaders_are_not_mixed),
-		WITH_SESSION(any_loader_drives_while_nothing_was_measured),
-		WITH_SESSION(what_passes_between_two_loaders_is_outside),
-		WITH_SESSION(loaders_one_after_another_are_all_observed),
-		WITH_SESSION(a_loader_in_the_slot_of_a_former_driver_does_not_drive),
-		WITH_SESSION(what_was_skipped_is_told_of_the_loader_of_that_data),
-	};
-
-	return cmocka_run_group_tests_name("driver_reopen", tests, NULL, NULL);
 }

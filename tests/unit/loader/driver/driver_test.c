@@ -1,20 +1,16 @@
 /* driver_test.c - what each kind of window delivers, and where the stream is then. */
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void a_real_window_is_measured_after_it_settled(void **state)
+TEST_WITH(a_real_window_is_measured_after_it_settled, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven_open("");
 	driven_train(window, &audit, 10000);
 	assert_int_equal(window->state, TRACE_DONE);
@@ -29,14 +25,14 @@ static void a_real_window_is_measured_after_it_settled(void **state)
 	assert_int_equal(driven.trace->loader.batch, DRIVEN_BATCH);
 }
 
-static void synthetic_batches_repeat_and_leave_the_stream_where_it_was(void **state)
+TEST_WITH(synthetic_batches_repeat_and_leave_the_stream_where_it_was, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *first = driven_ask(TRACE_REAL);
 	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC);
 	struct driven_audit real = {0}, audit = {0};
 	struct dsa_stats before, after;
 
-	(void)state;
 	driven_open("");
 	driven_train(first, &real, 10000);
 	dsa_stats(driven.loader, &before);
@@ -48,14 +44,13 @@ static void synthetic_batches_repeat_and_leave_the_stream_where_it_was(void **st
 	assert_true(after.step <= before.step + 1);
 }
 
-static void
-a_program_that_holds_batches_is_told_and_never_waits_for_itself(void **state)
+TEST_WITH(a_program_that_holds_batches_is_told_and_never_waits_for_itself, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
 	struct dsa_batch batch[80];
 	unsigned count = 0;
 
-	(void)state;
 	window->min_steps = 1000;
 	driven_open("prefetch=64,batch=1");
 	while (count < 80 && dsa_next(driven.loader, &batch[count]) == 1)
@@ -68,12 +63,11 @@ a_program_that_holds_batches_is_told_and_never_waits_for_itself(void **state)
 	assert_int_equal(dsa_next(driven.loader, &batch[0]), 1);
 }
 
-static void cached_windows_read_nothing(void **state)
+TEST_WITH(cached_windows_read_nothing, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	driven_open("");
 	driven_train(window, &audit, 10000);
 	assert_int_equal(window->state, TRACE_DONE);
@@ -82,12 +76,12 @@ static void cached_windows_read_nothing(void **state)
 	assert_true(driven_counted(window, TRACE_prepared_samples) > 0);
 }
 
-static void cached_windows_repeat_when_the_staged_samples_run_out(void **state)
+TEST_WITH(cached_windows_repeat_when_the_staged_samples_run_out, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_CACHED);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	window->stage = 2 * DRIVEN_BATCH;
 	window->min_steps = 20;
 	driven_open("");
@@ -98,14 +92,13 @@ static void cached_windows_repeat_when_the_staged_samples_run_out(void **state)
 		assert_true(audit.seen[i] <= 1);
 }
 
-static void prep_and_fetch_windows_deliver_nothing(void **state)
+TEST_WITH(prep_and_fetch_windows_deliver_nothing, driven_setup, driven_teardown)
 {
 	struct trace_window *prep = driven_ask(TRACE_PREP),
 			    *fetch = driven_ask(TRACE_FETCH);
 	struct trace_window *real = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	prep->workers = 1;
 	prep->length_ns = fetch->length_ns = 200000000;
 	driven_open("");
@@ -119,14 +112,14 @@ static void prep_and_fetch_windows_deliver_nothing(void **state)
 	assert_int_equal(real->state, TRACE_DONE);
 }
 
-static void an_unthrottled_fetch_window_leaves_the_storage_out(void **state)
+TEST_WITH(an_unthrottled_fetch_window_leaves_the_storage_out, driven_setup,
+	  driven_teardown)
 {
 	struct trace_window *without = driven_ask(TRACE_FETCH),
 			    *with = driven_ask(TRACE_FETCH);
 	struct trace_window *real = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 
-	(void)state;
 	without->flags = TRACE_UNTHROTTLED;
 	without->length_ns = with->length_ns = 50000000;
 	driven_open("storage_latency=20ms,fetch_depth=2");
@@ -139,13 +132,12 @@ static void an_unthrottled_fetch_window_leaves_the_storage_out(void **state)
 	assert_true(driven_counted(with, TRACE_throttle_reads) > 0);
 }
 
-static void loaded_windows_prepare_as_much_as_they_deliver(void **state)
+TEST_WITH(loaded_windows_prepare_as_much_as_they_deliver, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_LOADED);
 	struct dsa_batch batch;
 	uint64_t before, behind;
 
-	(void)state;
 	window->min_steps = 30;
 	driven_open("");
 	while (atomic_load(&window->state) < TRACE_DONE) {
@@ -159,13 +151,12 @@ static void loaded_windows_prepare_as_much_as_they_deliver(void **state)
 	assert_true(driven.trace->loader.emulated_per_s == 400);
 }
 
-static void gpu_speed_is_a_factor_on_the_emulated_rate(void **state)
+TEST_WITH(gpu_speed_is_a_factor_on_the_emulated_rate, driven_setup, driven_teardown)
 {
 	const _Atomic uint64_t *asked =
 		&driven.trace->processes[0].counters[TRACE_emulated_asked_ns];
 	struct dsa_batch batch;
 
-	(void)state;
 	driven_open("gpu_speed=2.5");
 	assert_int_equal(dsa_next(driven.loader, &batch), 1);
 	assert_int_equal(dsa_compute(driven.loader, &batch, 400), 0);
@@ -174,13 +165,12 @@ static void gpu_speed_is_a_factor_on_the_emulated_rate(void **state)
 	dsa_release(driven.loader, &batch);
 }
 
-static void drawn_hits_come_as_often_as_asked(void **state)
+TEST_WITH(drawn_hits_come_as_often_as_asked, driven_setup, driven_teardown)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 	uint64_t hits, all;
 
-	(void)state;
 	window->flags = TRACE_DRAW;
 	window->hit = 0.25;
 	window->min_steps = 200;
@@ -193,14 +183,13 @@ static void drawn_hits_come_as_often_as_asked(void **state)
 	assert_true(audit.repeated + 1 >= audit.batches); /* one more closes it */
 }
 
-static void a_filled_cache_holds_its_share(void **state)
+TEST_WITH(a_filled_cache_holds_its_share, driven_setup, driven_teardown)
 {
 	struct trace_window *fill = driven_ask(TRACE_FILL),
 			    *real = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 	uint64_t hits, all;
 
-	(void)state;
 	real->min_steps = 30;
 	driven_open("cache=minio,cache_size=50%");
 	driven_train(real, &audit, 10000);
@@ -212,7 +201,7 @@ static void a_filled_cache_holds_its_share(void **state)
 	assert_true(hits * 100 > all * 30 && hits * 100 < all * 70);
 }
 
-static void no_switch_loses_or_repeats_a_sample(void **state)
+TEST_WITH(no_switch_loses_or_repeats_a_sample, driven_setup, driven_teardown)
 {
 	static const enum trace_kind kinds[] = {TRACE_REAL,      TRACE_CACHED,
 						TRACE_SYNTHETIC, TRACE_LOADED,
@@ -221,7 +210,6 @@ static void no_switch_loses_or_repeats_a_sample(void **state)
 	struct trace_window *last = NULL;
 	struct dsa_batch batch;
 
-	(void)state;
 	for (unsigned i = 0; i < 24; i++) {
 		last = driven_ask(kinds[i * 5 % 6]);
 		last->min_steps = 3;
@@ -250,13 +238,12 @@ static struct trace_window *ask_epoch(void)
 	return window;
 }
 
-static void
-windows_of_an_epoch_follow_one_another_and_hold_each_sample_once(void **state)
+TEST_WITH(windows_of_an_epoch_follow_one_another_and_hold_each_sample_once,
+	  driven_setup, driven_teardown)
 {
 	struct trace_window *before = driven_ask(TRACE_REAL), *windows[3];
 	struct dsa_batch batch;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		windows[i] = ask_epoch();
 	driven_open("cache=lru,cache_size=50%");
@@ -288,12 +275,11 @@ windows_of_an_epoch_follow_one_another_and_hold_each_sample_once(void **state)
 			    11 * DRIVEN_BATCH);
 }
 
-static void an_epoch_that_is_cut_counts_for_nothing(void **state)
+TEST_WITH(an_epoch_that_is_cut_counts_for_nothing, driven_setup, driven_teardown)
 {
 	struct trace_window *window = ask_epoch();
 	struct dsa_batch batch;
 
-	(void)state;
 	driven_open("");
 	for (int i = 0; i < 100 && window->steps < 5; i++) {
 		assert_int_equal(dsa_next(driven.loader, &batch), 1);
@@ -303,29 +289,4 @@ static void an_epoch_that_is_cut_counts_for_nothing(void **state)
 	atomic_store(&driven.trace->stop, 1);
 	assert_int_equal(dsa_next(driven.loader, &batch), 0);
 	assert_int_equal(window->state, TRACE_REFUSED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(a_real_window_is_measured_after_it_settled),
-		WITH_SESSION(
-			synthetic_batches_repeat_and_leave_the_stream_where_it_was),
-		WITH_SESSION(
-			a_program_that_holds_batches_is_told_and_never_waits_for_itself),
-		WITH_SESSION(cached_windows_read_nothing),
-		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
-		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
-		WITH_SESSION(an_unthrottled_fetch_window_leaves_the_storage_out),
-		WITH_SESSION(loaded_windows_prepare_as_much_as_they_deliver),
-		WITH_SESSION(gpu_speed_is_a_factor_on_the_emulated_rate),
-		WITH_SESSION(drawn_hits_come_as_often_as_asked),
-		WITH_SESSION(a_filled_cache_holds_its_share),
-		WITH_SESSION(no_switch_loses_or_repeats_a_sample),
-		WITH_SESSION(
-			windows_of_an_epoch_follow_one_another_and_hold_each_sample_once),
-		WITH_SESSION(an_epoch_that_is_cut_counts_for_nothing),
-	};
-
-	return cmocka_run_group_tests_name("driver", tests, NULL, NULL);
 }

@@ -10,15 +10,12 @@
 #include "tests/lib/driven.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 8 }; /* of the job; the loader's are twice as large */
 
@@ -107,20 +104,6 @@ static int begin(void **state)
 	return 0;
 }
 
-/* The pipeline that it measures is the one that it began with. */
-static void a_loader_that_is_led_takes_nothing_over(void **state)
-{
-	(void)state;
-	setenv("XDG_CACHE_HOME", scratch_path(), 1);
-	serving_init(&serving);
-	serving.config.takeover = true;
-	served = session_of("served");
-	assert_false(serving_start(&serving));
-	assert_non_null(strstr(serving.err.message, "leave out takeover"));
-	unsetenv("DSA_SESSION");
-	trace_unmap(served);
-}
-
 static int end(void **state)
 {
 	atomic_store(&served->stop, 1);
@@ -129,6 +112,19 @@ static int end(void **state)
 	trace_unmap(served);
 	trace_unmap(job);
 	return scratch_teardown(state);
+}
+
+/* The pipeline that it measures is the one that it began with. */
+TEST_WITH(a_loader_that_is_led_takes_nothing_over, scratch_setup, scratch_teardown)
+{
+	setenv("XDG_CACHE_HOME", scratch_path(), 1);
+	serving_init(&serving);
+	serving.config.takeover = true;
+	served = session_of("served");
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "leave out takeover"));
+	unsetenv("DSA_SESSION");
+	trace_unmap(served);
 }
 
 /* What came in each window, measured or not. */
@@ -157,14 +153,13 @@ static void train(const enum trace_kind *kinds, unsigned count, struct got *got)
 	assert_int_equal(job->window_now, count);
 }
 
-static void each_window_s_batches_are_what_it_is_of(void **state)
+TEST_WITH(each_window_s_batches_are_what_it_is_of, begin, end)
 {
 	static const enum trace_kind kinds[] = {TRACE_REAL,      TRACE_CACHED,
 						TRACE_SYNTHETIC, TRACE_REAL,
 						TRACE_SYNTHETIC, TRACE_CACHED};
 	struct got got[6] = {{0}};
 
-	(void)state;
 	train(kinds, 6, got);
 	for (unsigned i = 0; i < 6; i++) {
 		const struct trace_window *mine = &job->windows[i];
@@ -189,13 +184,12 @@ static void each_window_s_batches_are_what_it_is_of(void **state)
 	}
 }
 
-static void what_the_loader_does_alone_takes_no_batch(void **state)
+TEST_WITH(what_the_loader_does_alone_takes_no_batch, begin, end)
 {
 	static const enum trace_kind kinds[] = {TRACE_REAL, TRACE_PREP, TRACE_PREP,
 						TRACE_CACHED};
 	struct got got[4] = {{0}};
 
-	(void)state;
 	train(kinds, 4, got);
 	for (unsigned i = 1; i <= 2; i++) {
 		assert_int_equal(job->windows[i].state, TRACE_REFUSED);
@@ -204,18 +198,4 @@ static void what_the_loader_does_alone_takes_no_batch(void **state)
 		assert_int_equal(got[i].batches, 0);
 	}
 	assert_int_equal(job->windows[3].state, TRACE_DONE);
-}
-
-#define IN_STEP(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_STEP(each_window_s_batches_are_what_it_is_of),
-		IN_STEP(what_the_loader_does_alone_takes_no_batch),
-		cmocka_unit_test_setup_teardown(a_loader_that_is_led_takes_nothing_over,
-						scratch_setup, scratch_teardown),
-	};
-
-	return cmocka_run_group_tests_name("follow", tests, NULL, NULL);
 }

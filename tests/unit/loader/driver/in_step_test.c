@@ -2,14 +2,11 @@
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 enum { NEVER = 200 }; /* batches that show that something does not happen */
 
@@ -74,11 +71,11 @@ static void play_along(struct other *other)
 	assert_int_equal(pthread_create(&other->thread, NULL, play, other), 0);
 }
 
-static void nothing_is_measured_before_the_others_have_settled(void **state)
+TEST_WITH(nothing_is_measured_before_the_others_have_settled, open_in_step,
+	  driven_teardown)
 {
 	struct trace_window *window = ask(TRACE_REAL, 0);
 
-	(void)state;
 	train(NEVER);
 	assert_int_equal(window->progress, TRACE_SETTLED);
 	assert_int_equal(window->state, TRACE_RUNNING);
@@ -89,11 +86,10 @@ static void nothing_is_measured_before_the_others_have_settled(void **state)
 	assert_true(window->begin.counters[TRACE_delivered_batches] == NEVER);
 }
 
-static void it_is_measured_until_the_others_have_enough(void **state)
+TEST_WITH(it_is_measured_until_the_others_have_enough, open_in_step, driven_teardown)
 {
 	struct trace_window *window = ask(TRACE_SYNTHETIC, 0);
 
-	(void)state;
 	driven.trace->may_begin = 1;
 	train(NEVER);
 	assert_int_equal(window->progress, TRACE_ENOUGH);
@@ -108,14 +104,14 @@ static void it_is_measured_until_the_others_have_enough(void **state)
 	assert_int_equal(driven.trace->window_now, 1);
 }
 
-static void prep_goes_on_behind_a_loaded_window_that_is_over(void **state)
+TEST_WITH(prep_goes_on_behind_a_loaded_window_that_is_over, open_in_step,
+	  driven_teardown)
 {
 	struct trace_window *window = ask(TRACE_LOADED, 0);
 	const _Atomic uint64_t *prepared =
 		&driven.trace->processes[0].counters[TRACE_prepared_samples];
 	uint64_t end, deadline = clock_now() + 60000000000;
 
-	(void)state;
 	driven.trace->may_begin = driven.trace->may_end = 1;
 	while (window->state != TRACE_DONE)
 		train(1);
@@ -125,7 +121,7 @@ static void prep_goes_on_behind_a_loaded_window_that_is_over(void **state)
 	assert_true(*prepared >= end + 10 * DRIVEN_BATCH);
 }
 
-static void the_first_batch_waits_for_the_first_window(void **state)
+TEST_WITH(the_first_batch_waits_for_the_first_window, open_in_step, driven_teardown)
 {
 	struct other other = {.seen = &driven.trace->driver,
 			      .wanted = 1,
@@ -133,7 +129,6 @@ static void the_first_batch_waits_for_the_first_window(void **state)
 			      .value = 1};
 	struct trace_window *window = ask(TRACE_SYNTHETIC, 0);
 
-	(void)state;
 	driven.trace->window_count = 0;
 	play_along(&other);
 	assert_int_equal(train(1), 1);
@@ -142,7 +137,7 @@ static void the_first_batch_waits_for_the_first_window(void **state)
 	assert_int_equal(window->state, TRACE_RUNNING);
 }
 
-static void what_another_does_alone_is_sat_out(void **state)
+TEST_WITH(what_another_does_alone_is_sat_out, open_in_step, driven_teardown)
 {
 	struct trace_window *aside = ask(TRACE_PREP, TRACE_ASIDE);
 	struct trace_window *after = ask(TRACE_SYNTHETIC, 0);
@@ -151,7 +146,6 @@ static void what_another_does_alone_is_sat_out(void **state)
 			      .to = &driven.trace->may_end,
 			      .value = 1};
 
-	(void)state;
 	play_along(&other);
 	assert_int_equal(train(1), 1);
 	pthread_join(other.thread, NULL);
@@ -161,7 +155,8 @@ static void what_another_does_alone_is_sat_out(void **state)
 	assert_int_equal(after->state, TRACE_RUNNING);
 }
 
-static void what_is_done_alone_waits_for_the_others_to_stand_back(void **state)
+TEST_WITH(what_is_done_alone_waits_for_the_others_to_stand_back, open_in_step,
+	  driven_teardown)
 {
 	struct trace_window *prep = ask(TRACE_PREP, 0);
 	struct other other = {.seen = &prep->progress,
@@ -169,7 +164,6 @@ static void what_is_done_alone_waits_for_the_others_to_stand_back(void **state)
 			      .to = &driven.trace->may_begin,
 			      .value = 1};
 
-	(void)state;
 	prep->length_ns = 200000000;
 	ask(TRACE_SYNTHETIC, 0);
 	play_along(&other);
@@ -180,11 +174,10 @@ static void what_is_done_alone_waits_for_the_others_to_stand_back(void **state)
 	assert_true(prep->begin.time_ns > prep->switch_ns);
 }
 
-static void one_that_was_let_go_waits_for_nobody(void **state)
+TEST_WITH(one_that_was_let_go_waits_for_nobody, open_in_step, driven_teardown)
 {
 	struct trace_window *window = ask(TRACE_SYNTHETIC, 0);
 
-	(void)state;
 	train(NEVER);
 	assert_int_equal(window->state, TRACE_RUNNING);
 	driven.trace->in_step = 0;
@@ -193,17 +186,15 @@ static void one_that_was_let_go_waits_for_nobody(void **state)
 	assert_int_equal(train(10), 0); /* the real thing again */
 }
 
-static void without_dsa_it_goes_on_alone(void **state)
+TEST_WITH(without_dsa_it_goes_on_alone, open_in_step, driven_teardown)
 {
-	(void)state;
 	ask(TRACE_SYNTHETIC, 0);
 	driven.trace->dsa_start++; /* nobody has that pid and that start */
 	assert_int_equal(train(10), 0);
 }
 
-static void a_dsa_that_cannot_be_seen_leads(void **state)
+TEST_WITH(a_dsa_that_cannot_be_seen_leads, open_in_step, driven_teardown)
 {
-	(void)state;
 	ask(TRACE_SYNTHETIC, 0);
 	driven.trace->dsa_pid_ns++; /* as in another container */
 	assert_int_equal(train(10), 10);
@@ -216,12 +207,11 @@ static bool looks_led(struct driver *driver)
 	return driver_led(driver);
 }
 
-static void a_dsa_that_cannot_be_seen_is_heard(void **state)
+TEST_WITH(a_dsa_that_cannot_be_seen_is_heard, open_in_step, driven_teardown)
 {
 	struct driver driver = {.trace = driven.trace};
 	unsigned looks = 0;
 
-	(void)state;
 	driven.trace->dsa_pid_ns++;
 	for (unsigned i = 0; i < 1000; i++) {
 		driven.trace->heartbeat++;
@@ -234,7 +224,7 @@ static void a_dsa_that_cannot_be_seen_is_heard(void **state)
 	assert_true(looks_led(&driver));
 }
 
-static void the_stop_flag_ends_a_wait(void **state)
+TEST_WITH(the_stop_flag_ends_a_wait, open_in_step, driven_teardown)
 {
 	struct trace_window *aside = ask(TRACE_FETCH, TRACE_ASIDE);
 	struct other other = {.seen = &aside->progress,
@@ -243,30 +233,7 @@ static void the_stop_flag_ends_a_wait(void **state)
 			      .value = 1};
 	struct dsa_batch batch;
 
-	(void)state;
 	play_along(&other);
 	assert_int_equal(dsa_next(driven.loader, &batch), 0);
 	pthread_join(other.thread, NULL);
-}
-
-#define IN_STEP(test)                                                                  \
-	cmocka_unit_test_setup_teardown(test, open_in_step, driven_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_STEP(nothing_is_measured_before_the_others_have_settled),
-		IN_STEP(it_is_measured_until_the_others_have_enough),
-		IN_STEP(prep_goes_on_behind_a_loaded_window_that_is_over),
-		IN_STEP(the_first_batch_waits_for_the_first_window),
-		IN_STEP(what_another_does_alone_is_sat_out),
-		IN_STEP(what_is_done_alone_waits_for_the_others_to_stand_back),
-		IN_STEP(one_that_was_let_go_waits_for_nobody),
-		IN_STEP(without_dsa_it_goes_on_alone),
-		IN_STEP(a_dsa_that_cannot_be_seen_leads),
-		IN_STEP(a_dsa_that_cannot_be_seen_is_heard),
-		IN_STEP(the_stop_flag_ends_a_wait),
-	};
-
-	return cmocka_run_group_tests_name("in_step", tests, NULL, NULL);
 }

@@ -8,18 +8,15 @@
 #include "profiler/session/window.h"
 #include "profiler/session/work_counts.h"
 #include "tests/lib/images.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SIZE = 5000, STEPS = IMAGES_EPOCHS * IMAGES_STEPS, FLYING = 4 };
 
@@ -114,7 +111,7 @@ static void program_has_read(uint64_t times)
 	assert_in_range(now.program_bytes, times * SIZE, times * SIZE + LIBC_BYTES);
 }
 
-static void whatever_the_engine_only_the_program_s_reads_are_its_own(void **state)
+TEST_WITH(whatever_the_engine_only_the_program_s_reads_are_its_own, observe, forget)
 {
 	static const char *const engines[] = {"pread", "uring", "pread-direct",
 					      "uring-direct"};
@@ -189,7 +186,7 @@ static void reads_of_a_child(bool ends)
 	}
 }
 
-static void what_descends_from_it_is_the_program(void **state)
+TEST_WITH(what_descends_from_it_is_the_program, observe, forget)
 {
 	reads_of_a_child(false);
 	forget(state);
@@ -197,9 +194,8 @@ static void what_descends_from_it_is_the_program(void **state)
 	reads_of_a_child(true);
 }
 
-static void what_is_read_between_two_loaders_is_of_no_step(void **state)
+TEST_WITH(what_is_read_between_two_loaders_is_of_no_step, observe, forget)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct dsa_loader *loader = opened("uring");
 
@@ -210,11 +206,10 @@ static void what_is_read_between_two_loaders_is_of_no_step(void **state)
 	program_has_read(3 * STEPS);
 }
 
-static void a_session_without_a_window_does_not_know(void **state)
+TEST_WITH(a_session_without_a_window_does_not_know, observe, forget)
 {
 	struct dsa_loader *loader;
 
-	(void)state;
 	trace->window_count = 0;
 	loader = opened("pread");
 	train(loader, 0);
@@ -224,7 +219,7 @@ static void a_session_without_a_window_does_not_know(void **state)
 }
 
 /* Windows in which the loader reads little, with the program's reads in all of them. */
-static void windows_of_real_steps_know(void **state)
+TEST_WITH(windows_of_real_steps_know, observe, forget)
 {
 	struct trace_window *real = &trace->windows[0], *cached = &trace->windows[1];
 	struct dsa_config config = images_config(images_good);
@@ -232,7 +227,6 @@ static void windows_of_real_steps_know(void **state)
 	struct dsa_loader *loader;
 	struct dsa_batch batch;
 
-	(void)state;
 	trace->observe = 0;
 	real->length_ns = 1;
 	real->min_steps = 20;
@@ -261,17 +255,4 @@ static void windows_of_real_steps_know(void **state)
 	assert_false(window_program_reads(real, &calls));
 }
 
-#define OBSERVED(test) cmocka_unit_test_setup_teardown(test, observe, forget)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		OBSERVED(whatever_the_engine_only_the_program_s_reads_are_its_own),
-		OBSERVED(what_descends_from_it_is_the_program),
-		OBSERVED(what_is_read_between_two_loaders_is_of_no_step),
-		OBSERVED(a_session_without_a_window_does_not_know),
-		OBSERVED(windows_of_real_steps_know),
-	};
-
-	return cmocka_run_group_tests_name("io_counts", tests, setup, images_teardown);
-}
+TEST_GROUP(setup, images_teardown);

@@ -5,13 +5,12 @@
 #include "tests/lib/client.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,8 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-direct"};
 
 enum {
@@ -31,14 +28,13 @@ enum {
 	LARGE = 2 << 20, /* its blob is from the heap, not from the region of a pool */
 };
 
-static void auto_takes_an_engine_that_fits_and_says_why(void **state)
+TEST(auto_takes_an_engine_that_fits_and_says_why)
 {
 	struct source *source = folder_of_one("/tmp");
 	struct client client;
 	struct fetch_config config = {.engine = "auto", .depth = 4};
 	struct fetch_client calls = {&client, client_next, client_done, client_drained};
 
-	(void)state;
 	client_init(&client, 0);
 	client.closed = true;
 	for (int i = 0; i < 2; i++) {
@@ -63,7 +59,7 @@ static void auto_takes_an_engine_that_fits_and_says_why(void **state)
 	folder_free(source);
 }
 
-static void auto_reads_only_the_samples_it_may(void **state)
+TEST(auto_reads_only_the_samples_it_may)
 {
 	static const uint32_t probe[] = {590, 591, 592, 593, 594, 595};
 	struct source *source = folder_of_one("/tmp");
@@ -73,7 +69,6 @@ static void auto_reads_only_the_samples_it_may(void **state)
 	struct fetch_client calls = {&client, client_next, client_done, client_drained};
 	unsigned asked = 0;
 
-	(void)state;
 	client_init(&client, 0);
 	client.closed = true;
 	fetch_close(fetch_open(&config, source, &calls, NULL));
@@ -163,11 +158,10 @@ static int without_io_uring(const struct source *source)
 	return well ? 0 : 3;
 }
 
-static void without_io_uring_auto_takes_pread(void **state)
+TEST(without_io_uring_auto_takes_pread)
 {
 	struct source *source = folder_of_one("/tmp");
 
-	(void)state;
 	assert_int_equal(in_a_child(without_io_uring, source), 0);
 	folder_free(source);
 }
@@ -286,23 +280,21 @@ static bool on_memory(const struct source *source)
 	return memory;
 }
 
-static void of_a_part_its_own_pages_alone_leave_the_page_cache(void **state)
+TEST(of_a_part_its_own_pages_alone_leave_the_page_cache)
 {
 	struct source *source = new_shard();
 
-	(void)state;
 	if (!on_memory(source))
 		assert_int_equal(in_a_child(part_without_direct, source), 0);
 	folder_free(source);
 }
 
-static void a_part_is_evicted_alone(void **state)
+TEST(a_part_is_evicted_alone)
 {
 	struct source *source = new_shard();
 	struct client client;
 	struct fetch *fetch;
 
-	(void)state;
 	client_init(&client, 0);
 	fetch = client_open(&client, source, "pread", 1, NULL);
 	assert_true(bring_pages(source, true));
@@ -339,12 +331,11 @@ static int without_direct(const struct source *source)
 	return 0;
 }
 
-static void where_direct_is_refused_nothing_stays_in_the_page_cache(void **state)
+TEST(where_direct_is_refused_nothing_stays_in_the_page_cache)
 {
 	struct source *source = folder_usual("/var/tmp");
 	bool memory = on_memory(source);
 
-	(void)state;
 	assert_true(resident(source) > 0);
 	if (!memory)
 		assert_int_equal(in_a_child(without_direct, source), 0);
@@ -352,11 +343,10 @@ static void where_direct_is_refused_nothing_stays_in_the_page_cache(void **state
 }
 
 /* A link leads to a file system that has no O_DIRECT. */
-static void one_file_may_refuse_direct(void **state)
+TEST(one_file_may_refuse_direct)
 {
 	struct source *source = folder_new("/var/tmp");
 
-	(void)state;
 	folder_add(source, "first", 100, 100);
 	assert_int_equal(symlinkat("/proc/version", source->dir, "second"), 0);
 	source->place[1] = (struct source_place){.path = "second", .size = 10000};
@@ -373,14 +363,13 @@ static void one_file_may_refuse_direct(void **state)
 	folder_free(source);
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
 	struct source source = {.dir = -1, .count = 0};
 	struct fetch_config config = {.engine = "carrier-pigeon", .depth = 1};
 	struct fetch_client client = {0};
 	struct error err = {0};
 
-	(void)state;
 	assert_null(fetch_open(&config, &source, &client, &err));
 	assert_int_equal(err.code, EINVAL);
 	assert_non_null(strstr(err.message, "'carrier-pigeon'"));
@@ -390,11 +379,10 @@ static void nonsense_is_refused(void **state)
 	assert_non_null(strstr(err.message, "257"));
 }
 
-static void short_memory_is_told_and_nothing_leaks(void **state)
+TEST(short_memory_is_told_and_nothing_leaks)
 {
 	struct source *source = folder_new("/tmp");
 
-	(void)state;
 	folder_add(source, "x", LARGE, LARGE);
 	for (int e = 0; e < ENGINES; e++) {
 		struct fetch_config config = {.engine = engines[e], .depth = 1};
@@ -422,22 +410,4 @@ static void short_memory_is_told_and_nothing_leaks(void **state)
 		client_fini(&client);
 	}
 	folder_free(source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(auto_takes_an_engine_that_fits_and_says_why),
-		cmocka_unit_test(auto_reads_only_the_samples_it_may),
-		cmocka_unit_test(without_io_uring_auto_takes_pread),
-		cmocka_unit_test(
-			where_direct_is_refused_nothing_stays_in_the_page_cache),
-		cmocka_unit_test(of_a_part_its_own_pages_alone_leave_the_page_cache),
-		cmocka_unit_test(a_part_is_evicted_alone),
-		cmocka_unit_test(one_file_may_refuse_direct),
-		cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(short_memory_is_told_and_nothing_leaks),
-	};
-
-	return cmocka_run_group_tests_name("fetch_open", tests, NULL, NULL);
 }

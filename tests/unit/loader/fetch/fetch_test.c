@@ -4,28 +4,24 @@
 #include "loader/fetch.h"
 #include "tests/lib/client.h"
 #include "tests/lib/folder.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-direct"};
 
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 
-static void every_engine_reads_every_file(void **state)
+TEST(every_engine_reads_every_file)
 {
 	struct source *source = folder_usual("/tmp");
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++) {
 		struct client client;
 
@@ -37,7 +33,7 @@ static void every_engine_reads_every_file(void **state)
 	folder_free(source);
 }
 
-static void a_file_of_another_size_than_indexed_is_read_whole(void **state)
+TEST(a_file_of_another_size_than_indexed_is_read_whole)
 {
 	static const struct {
 		const char *name;
@@ -55,7 +51,6 @@ static void a_file_of_another_size_than_indexed_is_read_whole(void **state)
 	enum { COUNT = sizeof(files) / sizeof(files[0]) };
 	struct source *source = folder_new("/tmp");
 
-	(void)state;
 	for (int i = 0; i < COUNT; i++)
 		folder_add(source, files[i].name, files[i].size, files[i].told);
 	for (int e = 0; e < ENGINES; e++) {
@@ -69,7 +64,7 @@ static void a_file_of_another_size_than_indexed_is_read_whole(void **state)
 	folder_free(source);
 }
 
-static void samples_inside_one_file_are_read_at_their_offsets(void **state)
+TEST(samples_inside_one_file_are_read_at_their_offsets)
 {
 	enum { SIZE = 3000000 };
 	static const struct {
@@ -94,7 +89,6 @@ static void samples_inside_one_file_are_read_at_their_offsets(void **state)
 	enum { COUNT = sizeof(parts) / sizeof(parts[0]) };
 	struct source *source = folder_new("/tmp");
 
-	(void)state;
 	folder_add(source, "shard", SIZE, SIZE);
 	for (int i = 0; i < COUNT; i++)
 		source->place[i] = (struct source_place){.path = "shard",
@@ -117,14 +111,13 @@ static void samples_inside_one_file_are_read_at_their_offsets(void **state)
 	folder_free(source);
 }
 
-static void what_cannot_be_read_is_told(void **state)
+TEST(what_cannot_be_read_is_told)
 {
 	static const int why[] = {EBADMSG, ENOENT, EISDIR, ESPIPE, ELOOP, EFBIG, 0};
 	struct source *source = folder_new("/tmp");
 	struct client client;
 	int fd;
 
-	(void)state;
 	folder_add(source, "empty", 0, 1000);
 	source->place[1] = (struct source_place){.path = "missing", .size = 100};
 	source->place[2] = (struct source_place){.path = "folder", .size = 4096};
@@ -150,12 +143,11 @@ static void what_cannot_be_read_is_told(void **state)
 	folder_free(source);
 }
 
-static void samples_in_memory_are_served_by_any_engine(void **state)
+TEST(samples_in_memory_are_served_by_any_engine)
 {
 	struct source source = {.dir = -1, .count = 2};
 	unsigned char bytes[5000];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = folder_byte("m", i);
 	source.place[0] = (struct source_place){.memory = bytes, .size = sizeof(bytes)};
@@ -177,11 +169,10 @@ static void samples_in_memory_are_served_by_any_engine(void **state)
 	}
 }
 
-static void direct_engines_bypass_the_page_cache_where_they_can(void **state)
+TEST(direct_engines_bypass_the_page_cache_where_they_can)
 {
 	struct source *source, *disk;
 
-	(void)state;
 	if (access("/dev/shm", W_OK) < 0)
 		skip();
 	source = folder_usual("/dev/shm");
@@ -217,11 +208,10 @@ static void direct_engines_bypass_the_page_cache_where_they_can(void **state)
 	folder_free(disk);
 }
 
-static void no_more_reads_are_out_than_the_depth(void **state)
+TEST(no_more_reads_are_out_than_the_depth)
 {
 	struct source *source = folder_of_one("/tmp");
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++) {
 		for (unsigned depth = 1; depth <= 16; depth *= 4) {
 			/* Held back by the throttle, they keep their places. */
@@ -251,11 +241,10 @@ static void no_more_reads_are_out_than_the_depth(void **state)
 	folder_free(source);
 }
 
-static void a_lower_depth_holds_from_then_on(void **state)
+TEST(a_lower_depth_holds_from_then_on)
 {
 	struct source *source = folder_of_one("/tmp");
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++) {
 		struct client client;
 		struct fetch *fetch;
@@ -277,11 +266,10 @@ static void a_lower_depth_holds_from_then_on(void **state)
 	folder_free(source);
 }
 
-static void work_that_comes_later_is_seen_while_reads_are_held(void **state)
+TEST(work_that_comes_later_is_seen_while_reads_are_held)
 {
 	struct source *source = folder_of_one("/tmp");
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++) {
 		struct throttle *throttle = throttle_new(0, 3600);
 		struct client client;
@@ -304,11 +292,10 @@ static void work_that_comes_later_is_seen_while_reads_are_held(void **state)
 	folder_free(source);
 }
 
-static void closing_waits_for_reads_in_flight(void **state)
+TEST(closing_waits_for_reads_in_flight)
 {
 	struct source *source = folder_of_one("/tmp");
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++) {
 		for (int i = 0; i < 20; i++) {
 			struct client client;
@@ -333,7 +320,7 @@ static void closing_waits_for_reads_in_flight(void **state)
 }
 
 /* min(bandwidth / bytes, depth / latency) is what it may be at the most. */
-static void a_throttled_engine_is_never_faster_than_its_storage(void **state)
+TEST(a_throttled_engine_is_never_faster_than_its_storage)
 {
 	static const struct {
 		double bandwidth, latency, per_s;
@@ -341,7 +328,6 @@ static void a_throttled_engine_is_never_faster_than_its_storage(void **state)
 	struct source *source = folder_of_one("/tmp");
 	enum { READS = 100, DEPTH = 4 };
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++) {
 		for (int i = 0; i < 3; i++) {
 			struct throttle *throttle =
@@ -372,11 +358,10 @@ static void a_throttled_engine_is_never_faster_than_its_storage(void **state)
 	folder_free(source);
 }
 
-static void reads_are_counted(void **state)
+TEST(reads_are_counted)
 {
 	struct source *source = folder_usual("/tmp");
 
-	(void)state;
 	unlinkat(source->dir, folder_names[2], 0);
 	for (int e = 0; e < ENGINES; e++) {
 		struct fetch_stats stats;
@@ -403,14 +388,13 @@ static void reads_are_counted(void **state)
 	folder_free(source);
 }
 
-static void a_thread_that_is_held_begins_no_read(void **state)
+TEST(a_thread_that_is_held_begins_no_read)
 {
 	struct source *source = folder_of_one("/tmp");
 	struct fetch_stats stats;
 	struct client client;
 	struct fetch *fetch;
 
-	(void)state;
 	client_init(&client, 0);
 	fetch = client_open(&client, source, "pread", 3, NULL);
 	fetch_hold(fetch, true);
@@ -428,25 +412,4 @@ static void a_thread_that_is_held_begins_no_read(void **state)
 	fetch_close(fetch);
 	client_fini(&client);
 	folder_free(source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_engine_reads_every_file),
-		cmocka_unit_test(a_file_of_another_size_than_indexed_is_read_whole),
-		cmocka_unit_test(samples_inside_one_file_are_read_at_their_offsets),
-		cmocka_unit_test(what_cannot_be_read_is_told),
-		cmocka_unit_test(samples_in_memory_are_served_by_any_engine),
-		cmocka_unit_test(direct_engines_bypass_the_page_cache_where_they_can),
-		cmocka_unit_test(no_more_reads_are_out_than_the_depth),
-		cmocka_unit_test(a_lower_depth_holds_from_then_on),
-		cmocka_unit_test(work_that_comes_later_is_seen_while_reads_are_held),
-		cmocka_unit_test(closing_waits_for_reads_in_flight),
-		cmocka_unit_test(a_throttled_engine_is_never_faster_than_its_storage),
-		cmocka_unit_test(reads_are_counted),
-		cmocka_unit_test(a_thread_that_is_held_begins_no_read),
-	};
-
-	return cmocka_run_group_tests_name("fetch", tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* hedge_test.c - which answers are late, and how many requests are sent twice. */
 #include "loader/fetch/hedge.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 
@@ -19,11 +15,10 @@ static void answers(struct hedge *hedge, unsigned count, unsigned slow)
 				     MS);
 }
 
-static void nothing_is_late_before_there_are_answers_enough(void **state)
+TEST(nothing_is_late_before_there_are_answers_enough)
 {
 	struct hedge hedge = {.requests = 1000};
 
-	(void)state;
 	answers(&hedge, HEDGE_LEAST - 1, 0);
 	assert_false(hedge_may(&hedge));
 	answers(&hedge, 1, 0);
@@ -31,11 +26,10 @@ static void nothing_is_late_before_there_are_answers_enough(void **state)
 	assert_in_range(hedge.late_ns, 58 * MS, 59 * MS);
 }
 
-static void one_in_a_hundred_does_not_make_late_what_it_took(void **state)
+TEST(one_in_a_hundred_does_not_make_late_what_it_took)
 {
 	struct hedge hedge = {.requests = 1000};
 
-	(void)state;
 	answers(&hedge, 1000, 100);
 	assert_in_range(hedge.late_ns, 59 * MS, 59 * MS);
 	answers(&hedge, 1000, 10); /* a server that became slow */
@@ -44,11 +38,10 @@ static void one_in_a_hundred_does_not_make_late_what_it_took(void **state)
 	assert_int_equal(hedge.late_ns, 59 * MS);
 }
 
-static void a_bounded_share_is_hedged(void **state)
+TEST(a_bounded_share_is_hedged)
 {
 	struct hedge hedge = {.requests = 0};
 
-	(void)state;
 	answers(&hedge, 200, 0);
 	for (hedge.requests = 0; hedge.requests < 1000; hedge.requests++)
 		hedge.hedged += hedge_may(&hedge);
@@ -56,15 +49,4 @@ static void a_bounded_share_is_hedged(void **state)
 	hedge.requests = 100000;
 	hedge.under_way = HEDGE_AT_ONCE;
 	assert_false(hedge_may(&hedge));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_late_before_there_are_answers_enough),
-		cmocka_unit_test(one_in_a_hundred_does_not_make_late_what_it_took),
-		cmocka_unit_test(a_bounded_share_is_hedged),
-	};
-
-	return cmocka_run_group_tests_name("hedge", tests, NULL, NULL);
 }

@@ -5,15 +5,12 @@
 #include "loader/net.h"
 #include "tests/lib/client.h"
 #include "tests/lib/folder.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Samples before the one whose requests the test answers. */
 enum { BEFORE = HEDGE_LEAST };
@@ -149,38 +146,24 @@ static int late_sample(unsigned first, int result, int other)
 	return came;
 }
 
-static void the_first_success_counts(void **state)
+TEST(the_first_success_counts)
 {
-	(void)state;
 	assert_int_equal(late_sample(0, 0, 0), 'a');
 	assert_int_equal(net.cancelled, 1);
 	assert_int_equal(late_sample(1, 0, 0), 'b');
 	assert_int_equal(net.cancelled, 1);
 }
 
-static void one_that_fails_leaves_it_to_the_other(void **state)
+TEST(one_that_fails_leaves_it_to_the_other)
 {
-	(void)state;
 	assert_int_equal(late_sample(0, -ENOENT, 0), 'b');
 	assert_int_equal(net.cancelled, 0);
 	assert_int_equal(late_sample(1, -ENOENT, 0), 'a');
 	assert_int_equal(net.cancelled, 0);
 }
 
-static void of_two_failures_the_last_is_told(void **state)
+TEST(of_two_failures_the_last_is_told)
 {
-	(void)state;
 	assert_int_equal(late_sample(0, -EACCES, -ENOENT), -ENOENT);
 	assert_int_equal(late_sample(1, -EACCES, -ENOENT), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_success_counts),
-		cmocka_unit_test(one_that_fails_leaves_it_to_the_other),
-		cmocka_unit_test(of_two_failures_the_last_is_told),
-	};
-
-	return cmocka_run_group_tests_name("net_fetch", tests, NULL, NULL);
 }

@@ -3,19 +3,15 @@
 #include "loader/fetch/reader_files.h"
 #include "loader/source.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SHARDS = 10, THREADS = 4 };
 
@@ -24,14 +20,13 @@ static struct source_place part_of(int dir, const char *path)
 	return (struct source_place){.dir = dir, .path = path, .part = true};
 }
 
-static void a_shard_is_opened_once(void **state)
+TEST_WITH(a_shard_is_opened_once, scratch_setup, scratch_teardown)
 {
 	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
 	struct source_place a = part_of(AT_FDCWD, "a"), b = part_of(AT_FDCWD, "b");
 	struct stat status;
 	int fd, folder;
 
-	(void)state;
 	scratch_file("a", 1);
 	scratch_file("f/a", 2);
 	folder = open("f", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,12 +48,12 @@ static void a_shard_is_opened_once(void **state)
 	close(folder);
 }
 
-static void a_shard_with_another_in_its_place_is_found_out(void **state)
+TEST_WITH(a_shard_with_another_in_its_place_is_found_out, scratch_setup,
+	  scratch_teardown)
 {
 	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
 	struct source_place a = part_of(AT_FDCWD, "a"), b = part_of(AT_FDCWD, "b");
 
-	(void)state;
 	scratch_file("a", 1);
 	scratch_file("b", 1);
 	assert_false(reader_files_replaced(files, &a)); /* it is not open yet */
@@ -73,13 +68,12 @@ static void a_shard_with_another_in_its_place_is_found_out(void **state)
 	reader_files_free(files);
 }
 
-static void whole_files_do_not_stay_open(void **state)
+TEST_WITH(whole_files_do_not_stay_open, scratch_setup, scratch_teardown)
 {
 	struct reader_files *files = reader_files_new(O_RDONLY | O_CLOEXEC);
 	struct source_place whole = {.dir = AT_FDCWD, .path = "a"};
 	struct source_place a = part_of(AT_FDCWD, "a");
 
-	(void)state;
 	scratch_file("a", 1);
 	assert_int_equal(reader_files_get(files, &whole), -1);
 	assert_int_equal(reader_files_get(NULL, &a), -1);
@@ -87,13 +81,12 @@ static void whole_files_do_not_stay_open(void **state)
 	reader_files_free(NULL);
 }
 
-static void a_quarter_of_the_descriptors_is_the_most(void **state)
+TEST_WITH(a_quarter_of_the_descriptors_is_the_most, scratch_setup, scratch_teardown)
 {
 	struct rlimit limit, low;
 	struct reader_files *files;
 	unsigned open_now = 0;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	low = limit;
 	low.rlim_cur = 32;
@@ -134,11 +127,10 @@ static void open_all(void *context)
 	}
 }
 
-static void threads_get_the_same_ones(void **state)
+TEST_WITH(threads_get_the_same_ones, scratch_setup, scratch_teardown)
 {
 	struct opened opened = {.files = reader_files_new(O_RDONLY | O_CLOEXEC)};
 
-	(void)state;
 	for (int i = 0; i < SHARDS; i++) {
 		char path[16];
 
@@ -151,17 +143,4 @@ static void threads_get_the_same_ones(void **state)
 	for (int i = 0; i < SHARDS; i++)
 		assert_true(opened.fds[i] >= 0);
 	reader_files_free(opened.files);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(a_shard_is_opened_once),
-		IN_SCRATCH(a_shard_with_another_in_its_place_is_found_out),
-		IN_SCRATCH(whole_files_do_not_stay_open),
-		IN_SCRATCH(a_quarter_of_the_descriptors_is_the_most),
-		IN_SCRATCH(threads_get_the_same_ones),
-	};
-
-	return cmocka_run_group_tests_name("reader_files", tests, NULL, NULL);
 }

@@ -5,18 +5,15 @@
 #include "tests/lib/client.h"
 #include "tests/lib/folder.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const engines[] = {"pread", "uring", "pread-direct", "uring-direct"};
 
@@ -113,7 +110,7 @@ static void check_engines(const struct source *source, uint32_t reads)
 	}
 }
 
-static void each_sample_of_a_read_has_its_own_bytes(void **state)
+TEST(each_sample_of_a_read_has_its_own_bytes)
 {
 	static const struct {
 		uint32_t count, size;
@@ -121,7 +118,6 @@ static void each_sample_of_a_read_has_its_own_bytes(void **state)
 	} cases[] = {{1, 512, 0},    {2, 1, 0},      {10, 5000, 0}, {10, 5000, 700},
 		     {3, 1, 100000}, {10, 5000, -4}, {3, 1, -1},    {9, 100, -100}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct source *source =
 			new_shard(cases[i].count, 4097, cases[i].size, cases[i].gap);
@@ -131,23 +127,21 @@ static void each_sample_of_a_read_has_its_own_bytes(void **state)
 	}
 }
 
-static void more_than_a_call_takes_is_some_calls(void **state)
+TEST(more_than_a_call_takes_is_some_calls)
 {
 	struct source *source = new_shard(FOLDER_MOST, 100, 1, 500);
 
-	(void)state;
 	assert_true(2 * FOLDER_MOST - 1 > IOV_MAX);
 	check_engines(source, 2);
 	folder_free(source);
 }
 
-static void where_the_file_ends_the_samples_before_are_read(void **state)
+TEST(where_the_file_ends_the_samples_before_are_read)
 {
 	/* The last but one ends there, or within it. */
 	static const uint64_t first[] = {SIZE - 4 * 1500 - 6, SIZE - 4 * 1500 - 7,
 					 SIZE - 4 * 1500 - 5};
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct source *source = new_shard(5, first[i], 1000, 500);
 
@@ -156,12 +150,11 @@ static void where_the_file_ends_the_samples_before_are_read(void **state)
 	}
 }
 
-static void after_a_short_read_each_is_read_alone(void **state)
+TEST(after_a_short_read_each_is_read_alone)
 {
 	struct source *source = new_shard(ALONE, 0, 10000, 10);
 	struct client client;
 
-	(void)state;
 	for (most = 1; most < 10000; most *= 100) {
 		read_together(&client, source, "pread", 0);
 		check_all(&client, source);
@@ -174,11 +167,10 @@ static void after_a_short_read_each_is_read_alone(void **state)
 }
 
 /* The copies of a direct read have no second try. */
-static void short_memory_loses_one_sample_at_the_most(void **state)
+TEST(short_memory_loses_one_sample_at_the_most)
 {
 	struct source *source = new_shard(ALONE, 0, 10000, 10);
 
-	(void)state;
 	for (int e = 0; e < ENGINES; e++)
 		for (unsigned nth = 1; nth < 12; nth++) {
 			struct client client;
@@ -193,17 +185,4 @@ static void short_memory_loses_one_sample_at_the_most(void **state)
 			client_fini(&client);
 		}
 	folder_free(source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_sample_of_a_read_has_its_own_bytes),
-		cmocka_unit_test(more_than_a_call_takes_is_some_calls),
-		cmocka_unit_test(where_the_file_ends_the_samples_before_are_read),
-		cmocka_unit_test(after_a_short_read_each_is_read_alone),
-		cmocka_unit_test(short_memory_loses_one_sample_at_the_most),
-	};
-
-	return cmocka_run_group_tests_name("reader_parts", tests, NULL, NULL);
 }

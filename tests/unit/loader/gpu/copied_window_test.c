@@ -3,15 +3,12 @@
 #include "profiler/session/window.h"
 #include "tests/lib/driven.h"
 #include "tests/lib/fake_gpu.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
 	PREFETCH = 3,
@@ -125,14 +122,13 @@ static void proves_itself(const struct trace_window *raw)
 		fail_msg("%s", window.why);
 }
 
-static void each_kind_copies_what_it_says(void **state)
+TEST_WITH(each_kind_copies_what_it_says, driven_setup, driven_teardown)
 {
 	struct trace_window *copied = driven_ask(TRACE_COPIED);
 	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC);
 	struct trace_window *cached = driven_ask(TRACE_CACHED);
 	struct trace_window *again = driven_ask(TRACE_COPIED);
 
-	(void)state;
 	begin("");
 	train(again);
 	assert_string_equal(driven.trace->loader.device, "cuda:0");
@@ -152,12 +148,11 @@ static void each_kind_copies_what_it_says(void **state)
 	end();
 }
 
-static void the_pool_is_copied_once_as_it_is_filled(void **state)
+TEST_WITH(the_pool_is_copied_once_as_it_is_filled, driven_setup, driven_teardown)
 {
 	const struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
 	const uint64_t *before = window->begin.counters;
 
-	(void)state;
 	begin("");
 	train(window);
 	assert_true(before[TRACE_device_copies] > PREFETCH + 2);
@@ -167,13 +162,12 @@ static void the_pool_is_copied_once_as_it_is_filled(void **state)
 }
 
 /* As the pipeline would, which has so many ready. */
-static void copies_run_ahead(void **state)
+TEST_WITH(copies_run_ahead, driven_setup, driven_teardown)
 {
 	const _Atomic uint64_t *copies =
 		&driven.trace->processes[0].counters[TRACE_device_copies];
 	uint64_t before;
 
-	(void)state;
 	begin("");
 	train(driven_ask(TRACE_SYNTHETIC));
 	driven_ask(TRACE_COPIED)->length_ns = UINT64_MAX / 2;
@@ -186,11 +180,10 @@ static void copies_run_ahead(void **state)
 }
 
 /* It gets a batch as long as it may have one. */
-static void a_program_may_hold_some(void **state)
+TEST_WITH(a_program_may_hold_some, driven_setup, driven_teardown)
 {
 	struct dsa_device_batch held[SLOTS];
 
-	(void)state;
 	driven_ask(TRACE_COPIED)->length_ns = UINT64_MAX / 2;
 	begin("");
 	for (int round = 0; round < 3; round++) {
@@ -205,11 +198,10 @@ static void a_program_may_hold_some(void **state)
 	end();
 }
 
-static void its_ends_wait_for_the_device(void **state)
+TEST_WITH(its_ends_wait_for_the_device, driven_setup, driven_teardown)
 {
 	struct trace_window *copied = driven_ask(TRACE_COPIED);
 
-	(void)state;
 	begin("rate=1e8");
 	train(copied);
 	assert_int_equal(copied->made.devices, TRACE_AWAITED);
@@ -217,12 +209,11 @@ static void its_ends_wait_for_the_device(void **state)
 }
 
 /* A batch takes 620 us to copy: steps of a program far ahead last as long. */
-static void a_step_takes_as_long_as_its_copy(void **state)
+TEST_WITH(a_step_takes_as_long_as_its_copy, driven_setup, driven_teardown)
 {
 	struct trace_window *copied = driven_ask(TRACE_COPIED);
 	double ns;
 
-	(void)state;
 	copied->min_steps = 100;
 	begin("rate=1e7");
 	while (atomic_load(&copied->state) < TRACE_DONE) {
@@ -248,22 +239,20 @@ static void set(const char *settings)
 }
 
 /* Not for 64 batches, which go through no cache of the host's there. */
-static void the_device_has_room_for_8_batches_more(void **state)
+TEST_WITH(the_device_has_room_for_8_batches_more, driven_setup, driven_teardown)
 {
 	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC);
 
-	(void)state;
 	begin("memory=1e6");
 	train(synthetic);
 	assert_int_equal(synthetic->state, TRACE_DONE);
 	end();
 }
 
-static void where_it_has_not_the_window_says_so(void **state)
+TEST_WITH(where_it_has_not_the_window_says_so, driven_setup, driven_teardown)
 {
 	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC);
 
-	(void)state;
 	begin("");
 	set("memory=1000");
 	train(synthetic);
@@ -275,11 +264,10 @@ static void where_it_has_not_the_window_says_so(void **state)
 }
 
 /* Its copies would not be what the ring's are. */
-static void a_pool_that_can_not_be_registered_is_refused(void **state)
+TEST_WITH(a_pool_that_can_not_be_registered_is_refused, driven_setup, driven_teardown)
 {
 	struct trace_window *copied = driven_ask(TRACE_COPIED), *again;
 
-	(void)state;
 	begin("");
 	set("register=refused");
 	train(copied);
@@ -292,31 +280,12 @@ static void a_pool_that_can_not_be_registered_is_refused(void **state)
 	set("");
 }
 
-static void without_a_device_it_is_refused(void **state)
+TEST_WITH(without_a_device_it_is_refused, driven_setup, driven_teardown)
 {
 	struct trace_window *copied = driven_ask(TRACE_COPIED);
 	struct driven_audit audit = {{0}, 0, 0};
 
-	(void)state;
 	driven_open("");
 	driven_train(copied, &audit, 100);
 	assert_int_equal(copied->state, TRACE_REFUSED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(each_kind_copies_what_it_says),
-		WITH_SESSION(the_pool_is_copied_once_as_it_is_filled),
-		WITH_SESSION(copies_run_ahead),
-		WITH_SESSION(a_program_may_hold_some),
-		WITH_SESSION(its_ends_wait_for_the_device),
-		WITH_SESSION(a_step_takes_as_long_as_its_copy),
-		WITH_SESSION(the_device_has_room_for_8_batches_more),
-		WITH_SESSION(where_it_has_not_the_window_says_so),
-		WITH_SESSION(a_pool_that_can_not_be_registered_is_refused),
-		WITH_SESSION(without_a_device_it_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

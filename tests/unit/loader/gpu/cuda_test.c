@@ -1,17 +1,13 @@
 /* cuda_test.c - the driver's calls and constants as we declare them, against <cuda.h> where
  * that is installed. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #endif
 
 #include "loader/gpu/cuda.h"
+#include "tests/lib/test.h"
 
 #ifdef CUDA_VERSION
 #define SAME_VALUE(name, value)                                                        \
@@ -44,19 +40,9 @@ SAME_MEMBER(cuda_access, place.id, CUmemAccessDesc, location.id);
 SAME_MEMBER(cuda_access, flags, CUmemAccessDesc, flags);
 #endif
 
-static void declarations_are_those_of_the_header(void **state)
+TEST(declarations_are_those_of_the_header)
 {
-	(void)state;
 #ifndef CUDA_VERSION
 	skip();
 #endif
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(declarations_are_those_of_the_header),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

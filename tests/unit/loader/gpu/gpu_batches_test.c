@@ -5,18 +5,15 @@
 #include "tests/lib/converted.h"
 #include "tests/lib/delivered.h"
 #include "tests/lib/fake_gpu.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SIZE = 16, AREA = SIZE * SIZE, MOST = IMAGES_EPOCHS * IMAGES_STEPS };
 
@@ -89,11 +86,10 @@ static struct delivered device_delivered(const struct dsa_config *config, uint64
 	return log;
 }
 
-static void the_device_gets_what_memory_gets(void **state)
+TEST(the_device_gets_what_memory_gets)
 {
 	static const enum dsa_type types[] = {DSA_FLOAT32, DSA_FLOAT16, DSA_UINT8};
 
-	(void)state;
 	fake_gpu("rate=1e9");
 	setenv("DSA_LOADER", "transfer=output", 1);
 	for (unsigned i = 0; i < 6; i++) {
@@ -145,9 +141,8 @@ static struct delivered reference_of(enum dsa_type type, enum dsa_layout layout)
 	return log;
 }
 
-static void bytes_become_numbers_on_the_device(void **state)
+TEST(bytes_become_numbers_on_the_device)
 {
-	(void)state;
 	fake_gpu("rate=1e9");
 	for (unsigned i = 0; i < 6; i++) {
 		enum dsa_layout layout = i < 3 ? DSA_NCHW : DSA_NHWC;
@@ -163,7 +158,7 @@ static void bytes_become_numbers_on_the_device(void **state)
 }
 
 /* The host does not round to bytes. */
-static void they_are_within_half_a_level_of_memorys(void **state)
+TEST(they_are_within_half_a_level_of_memorys)
 {
 	struct dsa_config memory = images_config(images_good), device = device_config();
 	struct dsa_loader *loaders[2];
@@ -173,7 +168,6 @@ static void they_are_within_half_a_level_of_memorys(void **state)
 	struct seen seen;
 	double most = 0;
 
-	(void)state;
 	fake_gpu("rate=1e9");
 	memory.type = device.type = DSA_FLOAT32;
 	loaders[0] = delivered_open(&memory);
@@ -203,14 +197,13 @@ static void they_are_within_half_a_level_of_memorys(void **state)
 }
 
 /* The fake driver looks at every byte when work executes. */
-static void whoever_is_slow_nothing_is_overwritten(void **state)
+TEST(whoever_is_slow_nothing_is_overwritten)
 {
 	static const char *const rates[] = {"rate=1e6", "rate=2e7", "rate=1e10"};
 	static const uint64_t works[] = {0, 100000, 1000000}; /* ns of a batch */
 	struct dsa_config memory = images_config(images_good);
 	struct delivered one = delivered_of(&memory);
 
-	(void)state;
 	for (unsigned i = 0; i < 9; i++) {
 		struct dsa_config config = device_config();
 		struct delivered other;
@@ -265,19 +258,18 @@ static void random_schedule(uint64_t seed, const struct delivered *want)
 	free(seen);
 }
 
-static void any_order_will_do(void **state)
+TEST(any_order_will_do)
 {
 	struct delivered want = reference_of(DSA_UINT8, DSA_NCHW);
 	unsigned most = getenv("SOAK") != NULL ? 1000 : 50;
 
-	(void)state;
 	for (unsigned seed = 1; seed <= most; seed++) {
 		fake_gpu(seed % 3 == 0 ? "rate=3e6" : "rate=1e8");
 		random_schedule(seed, &want);
 	}
 }
 
-static void a_second_stream_can_wait_too(void **state)
+TEST(a_second_stream_can_wait_too)
 {
 	struct dsa_config config = device_config();
 	struct delivered want = reference_of(DSA_UINT8, DSA_NCHW), log = {0};
@@ -286,7 +278,6 @@ static void a_second_stream_can_wait_too(void **state)
 	struct dsa_device_batch batch;
 	struct seen seen = {0};
 
-	(void)state;
 	fake_gpu("rate=1e6");
 	loader = delivered_open(&config);
 	fake_program_open(&one);
@@ -308,16 +299,4 @@ static void a_second_stream_can_wait_too(void **state)
 	fake_program_close(&one);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_device_gets_what_memory_gets),
-		cmocka_unit_test(bytes_become_numbers_on_the_device),
-		cmocka_unit_test(they_are_within_half_a_level_of_memorys),
-		cmocka_unit_test(whoever_is_slow_nothing_is_overwritten),
-		cmocka_unit_test(any_order_will_do),
-		cmocka_unit_test(a_second_stream_can_wait_too),
-	};
-
-	return cmocka_run_group_tests(tests, images_setup, images_teardown);
-}
+TEST_GROUP(images_setup, images_teardown);

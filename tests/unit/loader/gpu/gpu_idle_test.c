@@ -4,12 +4,11 @@
 #include "loader/base/trace.h"
 #include "loader/gpu.h"
 #include "tests/lib/fake_gpu.h"
+#include "tests/lib/test.h"
 #include "tests/tool/cuda/fake_cuda.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +16,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { WORK = 50000000 /* ns */, BYTES = 64 };
 
@@ -46,9 +43,9 @@ static void ahead_close(struct ahead *ahead)
 	fake_program_close(&ahead->program);
 }
 
-static void without_a_driver_nothing_is_waited_for(void **state)
+/* In this order, as what is loaded stays. */
+TEST(without_a_driver_nothing_is_waited_for)
 {
-	(void)state;
 	assert_int_equal(gpu_idle(), TRACE_NO_DEVICES);
 }
 
@@ -67,31 +64,41 @@ static int await_unshared(void)
 	return gpu_idle() == TRACE_AWAITED ? 0 : 2;
 }
 
-static void a_driver_that_shares_no_memory_is_waited_for(void **state)
+TEST(a_driver_that_shares_no_memory_is_waited_for)
 {
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	if (child == 0)
 		_exit(await_unshared());
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 }
 
-static void a_driver_that_is_not_used_stays_so(void **state)
+TEST(a_driver_that_is_not_used_stays_so)
 {
-	(void)state;
 	fake_gpu("");
 	assert_int_equal(gpu_idle(), TRACE_NO_DEVICES);
 	assert_int_equal(gpu_idle(), TRACE_NO_DEVICES);
 }
 
-static void the_threads_context_has_done_all_that_it_was_given(void **state)
+TEST(no_primary_one_is_made_for_it)
+{
+	struct cuda cuda;
+	unsigned flags;
+	int active = 1;
+
+	fake_gpu("");
+	assert_int_equal(cuda_open(&cuda, NULL), 0);
+	assert_int_equal(gpu_idle(), TRACE_NO_DEVICES);
+	assert_int_equal(cuda.cuDevicePrimaryCtxGetState(0, &flags, &active), 0);
+	assert_false(active);
+}
+
+TEST(the_threads_context_has_done_all_that_it_was_given)
 {
 	struct ahead ahead;
 
-	(void)state;
 	ahead_open(&ahead, "");
 	assert_int_equal(gpu_idle(), TRACE_AWAITED);
 	assert_int_equal(ahead.copy[0], 7);
@@ -99,13 +106,12 @@ static void the_threads_context_has_done_all_that_it_was_given(void **state)
 }
 
 /* As in the thread of a loader. */
-static void without_one_the_active_primary_ones_have(void **state)
+TEST(without_one_the_active_primary_ones_have)
 {
 	const struct cuda *cuda;
 	struct ahead ahead;
 	cuda_context context;
 
-	(void)state;
 	ahead_open(&ahead, "devices=2");
 	cuda = &ahead.program.cuda;
 	assert_int_equal(cuda->cuCtxPopCurrent_v2(&context), 0);
@@ -115,20 +121,6 @@ static void without_one_the_active_primary_ones_have(void **state)
 	assert_null(context);
 	assert_int_equal(cuda->cuCtxPushCurrent_v2(ahead.program.context), 0);
 	ahead_close(&ahead);
-}
-
-static void no_primary_one_is_made_for_it(void **state)
-{
-	struct cuda cuda;
-	unsigned flags;
-	int active = 1;
-
-	(void)state;
-	fake_gpu("");
-	assert_int_equal(cuda_open(&cuda, NULL), 0);
-	assert_int_equal(gpu_idle(), TRACE_NO_DEVICES);
-	assert_int_equal(cuda.cuDevicePrimaryCtxGetState(0, &flags, &active), 0);
-	assert_false(active);
 }
 
 static unsigned invalidated(void)
@@ -143,7 +135,7 @@ static unsigned invalidated(void)
 
 /* In whatever mode a context can't be waited for, and a graph that is recorded there is
  * lost; but for one whose stream waits for the default one, which can be asked for. */
-static void a_graph_that_is_recorded_is_told(void **state)
+TEST(a_graph_that_is_recorded_is_told)
 {
 	for (int kind = 1; kind <= 2; kind++) {
 		unsigned before, mode = 0;
@@ -221,13 +213,12 @@ static void beside_close(struct beside *beside)
 }
 
 /* Batches of 40 ms on their way, of which the program has the first. */
-static void copies_that_nobody_has_taken_go_on(void **state)
+TEST(copies_that_nobody_has_taken_go_on)
 {
 	struct gpu_batch batch;
 	struct beside beside;
 	struct ahead *ahead = &beside.ahead;
 
-	(void)state;
 	beside_open(&beside, "rate=1e5");
 	watch_copies(count_copies);
 	for (uint32_t i = 0; i < SLOTS; i++)
@@ -247,7 +238,7 @@ static void copies_that_nobody_has_taken_go_on(void **state)
 }
 
 /* All calls for a batch, a pool that is made meanwhile, and the ends of a window. */
-static void another_threads_graph_is_left_alone(void **state)
+TEST(another_threads_graph_is_left_alone)
 {
 	struct gpu_batch batch;
 	struct gpu_twins *more;
@@ -255,7 +246,6 @@ static void another_threads_graph_is_left_alone(void **state)
 	struct gpu_slots slots;
 	unsigned before;
 
-	(void)state;
 	beside_open(&beside, "");
 	before = invalidated();
 	fake_gpu("capture=1");
@@ -285,7 +275,7 @@ static void another_threads_graph_is_left_alone(void **state)
 }
 
 /* Which can't be marked there: it is over when the call fails. */
-static void work_of_a_stream_that_is_gone_is_waited_for(void **state)
+TEST(work_of_a_stream_that_is_gone_is_waited_for)
 {
 	struct error err = {0};
 	struct gpu_batch batch;
@@ -293,7 +283,6 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **state)
 	cuda_stream stream;
 	char copy[BYTES] = "";
 
-	(void)state;
 	beside_open(&beside, "");
 	stream = beside.ahead.program.stream;
 	gpu_twins_copy(beside.twins, 0, BATCH);
@@ -307,23 +296,4 @@ static void work_of_a_stream_that_is_gone_is_waited_for(void **state)
 	beside.ahead.program.cuda.cuStreamCreateWithPriority(
 		&beside.ahead.program.stream, CU_STREAM_NON_BLOCKING, 0);
 	beside_close(&beside);
-}
-
-int main(void)
-{
-	/* In this order: what is loaded stays. */
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_driver_nothing_is_waited_for),
-		cmocka_unit_test(a_driver_that_shares_no_memory_is_waited_for),
-		cmocka_unit_test(a_driver_that_is_not_used_stays_so),
-		cmocka_unit_test(no_primary_one_is_made_for_it),
-		cmocka_unit_test(the_threads_context_has_done_all_that_it_was_given),
-		cmocka_unit_test(without_one_the_active_primary_ones_have),
-		cmocka_unit_test(a_graph_that_is_recorded_is_told),
-		cmocka_unit_test(copies_that_nobody_has_taken_go_on),
-		cmocka_unit_test(another_threads_graph_is_left_alone),
-		cmocka_unit_test(work_of_a_stream_that_is_gone_is_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,12 @@
 #include "loader/prep.h"
 #include "tests/lib/delivered.h"
 #include "tests/lib/fake_gpu.h"
+#include "tests/lib/test.h"
 #include "tests/tool/cuda/fake_cuda.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,8 +19,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct dsa_config device_config(void)
 {
@@ -31,7 +28,7 @@ static struct dsa_config device_config(void)
 	return config;
 }
 
-static void what_is_not_there_is_one_clear_line(void **state)
+TEST(what_is_not_there_is_one_clear_line)
 {
 	static const struct {
 		const char *driver, *device, *settings, *said;
@@ -64,7 +61,6 @@ static void what_is_not_there_is_one_clear_line(void **state)
 		 -EIO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct dsa_config config = device_config();
 		struct dsa_loader *loader = NULL;
@@ -82,12 +78,11 @@ static void what_is_not_there_is_one_clear_line(void **state)
 	}
 }
 
-static void keys_act_on_loaders_for_devices_alone(void **state)
+TEST(keys_act_on_loaders_for_devices_alone)
 {
 	struct dsa_config config = images_config(images_good);
 	struct delivered one = delivered_of(&config), other;
 
-	(void)state;
 	fake_gpu("devices=0");
 	setenv("DSA_LOADER", "device=cuda:3,transfer=output", 1);
 	other = delivered_of(&config);
@@ -96,7 +91,7 @@ static void keys_act_on_loaders_for_devices_alone(void **state)
 }
 
 /* By its ordinal as by DSA_LOADER, and in whatever context the program is. */
-static void the_context_stays_as_it_was(void **state)
+TEST(the_context_stays_as_it_was)
 {
 	struct dsa_config config = device_config();
 	struct fake_program program;
@@ -104,7 +99,6 @@ static void the_context_stays_as_it_was(void **state)
 	struct dsa_loader *loader;
 	cuda_context now = NULL;
 
-	(void)state;
 	fake_gpu("devices=2");
 	loader = delivered_open(&config); /* there is none yet */
 	fake_program_open(&program);
@@ -125,14 +119,13 @@ static void the_context_stays_as_it_was(void **state)
 	assert_null(now);
 }
 
-static void each_kind_of_loader_has_calls_of_its_own(void **state)
+TEST(each_kind_of_loader_has_calls_of_its_own)
 {
 	struct dsa_config device = device_config(), memory = images_config(images_good);
 	struct dsa_device_batch there = {0};
 	struct dsa_batch here = {0};
 	struct dsa_loader *loader;
 
-	(void)state;
 	fake_gpu("");
 	loader = delivered_open(&device);
 	assert_int_equal(dsa_next(loader, &here), -EINVAL);
@@ -153,7 +146,7 @@ static void each_kind_of_loader_has_calls_of_its_own(void **state)
 	dsa_close(loader);
 }
 
-static void a_forked_child_is_refused(void **state)
+TEST(a_forked_child_is_refused)
 {
 	struct dsa_config config = device_config();
 	struct dsa_device_batch batch;
@@ -161,7 +154,6 @@ static void a_forked_child_is_refused(void **state)
 	int status;
 	pid_t child;
 
-	(void)state;
 	fake_gpu("");
 	loader = delivered_open(&config);
 	assert_int_equal(dsa_next_device(loader, NULL, &batch), 1);
@@ -182,7 +174,7 @@ static void a_forked_child_is_refused(void **state)
 	dsa_close(loader);
 }
 
-static void a_copy_that_fails_is_told_with_its_batch(void **state)
+TEST(a_copy_that_fails_is_told_with_its_batch)
 {
 	struct dsa_config config = device_config();
 	struct dsa_device_batch batch;
@@ -190,7 +182,6 @@ static void a_copy_that_fails_is_told_with_its_batch(void **state)
 	int result = 1;
 	unsigned count = 0;
 
-	(void)state;
 	fake_gpu("fail=3");
 	loader = delivered_open(&config);
 	while ((result = dsa_next_device(loader, NULL, &batch)) > 0) {
@@ -254,14 +245,13 @@ static void alone_close(struct alone *alone)
 	free(alone->process);
 }
 
-static void the_programs_primary_context_stays_for_the_loader(void **state)
+TEST(the_programs_primary_context_stays_for_the_loader)
 {
 	struct fake_program program;
 	struct alone alone;
 	unsigned flags;
 	int active = 0;
 
-	(void)state;
 	fake_gpu("");
 	fake_program_open(&program);
 	alone_open(&alone, NULL);
@@ -274,13 +264,12 @@ static void the_programs_primary_context_stays_for_the_loader(void **state)
 }
 
 /* As the driver does in a child of the process that opened it. */
-static void a_context_that_is_gone_is_said_of_a_buffer(void **state)
+TEST(a_context_that_is_gone_is_said_of_a_buffer)
 {
 	struct alone alone;
 	int status;
 	pid_t child;
 
-	(void)state;
 	fake_gpu("");
 	alone_open(&alone, NULL);
 	child = fork();
@@ -295,13 +284,12 @@ static void a_context_that_is_gone_is_said_of_a_buffer(void **state)
 	alone_close(&alone);
 }
 
-static void it_counts_and_says_what_it_does(void **state)
+TEST(it_counts_and_says_what_it_does)
 {
 	struct prep_config to = prep_defaults;
 	struct alone alone;
 	struct gpu_facts facts;
 
-	(void)state;
 	to.size = 8;
 	fake_gpu("rate=1e7");
 	alone_open(&alone, &to);
@@ -326,7 +314,7 @@ static void it_counts_and_says_what_it_does(void **state)
 }
 
 /* Whether they are copied again or not. */
-static void a_program_is_so_many_batches_ahead_as_there_are_slots(void **state)
+TEST(a_program_is_so_many_batches_ahead_as_there_are_slots)
 {
 	struct fake_program program;
 	struct alone alone;
@@ -335,7 +323,6 @@ static void a_program_is_so_many_batches_ahead_as_there_are_slots(void **state)
 	char copy[BYTES];
 	float ms;
 
-	(void)state;
 	fake_gpu("");
 	alone_open(&alone, NULL);
 	fake_program_open(&program);
@@ -403,11 +390,10 @@ static void copy_converted(struct alone *alone, uint32_t slots)
 	assert_int_equal(conversion_count, SLOTS);
 }
 
-static void a_batch_is_converted_while_the_next_one_is_copied(void **state)
+TEST(a_batch_is_converted_while_the_next_one_is_copied)
 {
 	struct alone alone;
 
-	(void)state;
 	copy_converted(&alone, SLOTS);
 	for (unsigned i = 0; i < SLOTS; i++)
 		assert_true(conversions[i].start_ns >= copies[i].end_ns);
@@ -417,11 +403,10 @@ static void a_batch_is_converted_while_the_next_one_is_copied(void **state)
 }
 
 /* Of a twin that no program has released: its bytes stay until they are converted. */
-static void a_slot_that_is_copied_again_waits_for_its_conversion(void **state)
+TEST(a_slot_that_is_copied_again_waits_for_its_conversion)
 {
 	struct alone alone;
 
-	(void)state;
 	copy_converted(&alone, 1);
 	for (unsigned i = 0; i + 1 < SLOTS; i++)
 		assert_true(copies[i + 1].start_ns >= conversions[i].end_ns);
@@ -434,7 +419,7 @@ static void count_call(void *count)
 }
 
 /* Copies of 10 ms, calls that come 100 ms late. */
-static void a_mirrors_next_copy_does_not_wait_for_a_call(void **state)
+TEST(a_mirrors_next_copy_does_not_wait_for_a_call)
 {
 	enum { PIECE = 4096 };
 	struct error err = {0};
@@ -442,7 +427,6 @@ static void a_mirrors_next_copy_does_not_wait_for_a_call(void **state)
 	atomic_uint called = 0;
 	struct alone alone;
 
-	(void)state;
 	fake_gpu("rate=4.096e5,call=1e8");
 	alone_open(&alone, NULL);
 	mirror = gpu_mirror_make(alone.gpu, alone.memory, SLOTS * PIECE, &err);
@@ -463,13 +447,12 @@ static void a_mirrors_next_copy_does_not_wait_for_a_call(void **state)
 	fake_gpu("");
 }
 
-static void memory_that_can_not_be_registered_is_copied_all_the_same(void **state)
+TEST(memory_that_can_not_be_registered_is_copied_all_the_same)
 {
 	struct alone alone;
 	struct gpu_batch batch;
 	struct error err = {0};
 
-	(void)state;
 	fake_gpu("register=refused");
 	alone_open(&alone, NULL);
 	assert_true(gpu_facts(alone.gpu).unpinned);
@@ -501,14 +484,13 @@ static void *keep_copying(void *context)
 }
 
 /* A ring and its pool: their copies go through the same memory of bytes. */
-static void two_rings_may_copy_at_once(void **state)
+TEST(two_rings_may_copy_at_once)
 {
 	struct prep_config to = prep_defaults;
 	struct alone one, other;
 	pthread_t thread;
 	void *wrong;
 
-	(void)state;
 	to.size = 8;
 	to.type = PREP_U8;
 	fake_gpu("rate=1e9");
@@ -525,26 +507,4 @@ static void two_rings_may_copy_at_once(void **state)
 	alone_close(&one);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_there_is_one_clear_line),
-		cmocka_unit_test(keys_act_on_loaders_for_devices_alone),
-		cmocka_unit_test(the_context_stays_as_it_was),
-		cmocka_unit_test(each_kind_of_loader_has_calls_of_its_own),
-		cmocka_unit_test(a_forked_child_is_refused),
-		cmocka_unit_test(a_copy_that_fails_is_told_with_its_batch),
-		cmocka_unit_test(the_programs_primary_context_stays_for_the_loader),
-		cmocka_unit_test(a_context_that_is_gone_is_said_of_a_buffer),
-		cmocka_unit_test(it_counts_and_says_what_it_does),
-		cmocka_unit_test(a_program_is_so_many_batches_ahead_as_there_are_slots),
-		cmocka_unit_test(a_batch_is_converted_while_the_next_one_is_copied),
-		cmocka_unit_test(a_slot_that_is_copied_again_waits_for_its_conversion),
-		cmocka_unit_test(a_mirrors_next_copy_does_not_wait_for_a_call),
-		cmocka_unit_test(two_rings_may_copy_at_once),
-		cmocka_unit_test(
-			memory_that_can_not_be_registered_is_copied_all_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, images_setup, images_teardown);
-}
+TEST_GROUP(images_setup, images_teardown);

@@ -3,17 +3,15 @@
 #include "loader/base/random.h"
 #include "loader/jpeg.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
 #include <jpeglib.h>
 
 /* The whole image, four bytes a pixel, by the shortest way through libjpeg. */
@@ -96,14 +94,13 @@ static void compare_regions(const struct picture *picture)
 	jpeg_free(jpeg);
 }
 
-static void every_region_equals_the_whole_decode(void **state)
+TEST(every_region_equals_the_whole_decode)
 {
 	static const int samplings[][2] = {{1, 1}, {2, 1}, {2, 2},
 					   {1, 2}, {4, 1}, {4, 2}};
 	static const unsigned sizes[][2] = {
 		{161, 117}, {64, 48}, {1, 1}, {7, 130}, {130, 3}};
 
-	(void)state;
 	for (size_t s = 0; s < sizeof(samplings) / sizeof(samplings[0]); s++)
 		for (size_t d = 0; d < sizeof(sizes) / sizeof(sizes[0]); d++)
 			for (int progressive = 0; progressive < 2; progressive++)
@@ -116,21 +113,19 @@ static void every_region_equals_the_whole_decode(void **state)
 				});
 }
 
-static void gray_rgb_and_restarts_equal_the_whole_decode(void **state)
+TEST(gray_rgb_and_restarts_equal_the_whole_decode)
 {
-	(void)state;
 	compare_regions(&(struct picture){99, 77, .color = PICTURE_GRAY});
 	compare_regions(&(struct picture){99, 77, .color = PICTURE_RGB});
 	compare_regions(&(struct picture){99, 77, .h = 2, .v = 2, .restart = 1});
 }
 
-static void odd_samplings_equal_the_whole_decode(void **state)
+TEST(odd_samplings_equal_the_whole_decode)
 {
 	static const int factors[][4] = {{1, 1, 2, 2}, {1, 1, 2, 1}, {1, 1, 1, 2},
 					 {2, 1, 1, 2}, {1, 2, 2, 1}, {1, 1, 4, 1},
 					 {2, 2, 1, 2}, {2, 2, 2, 1}, {4, 1, 2, 1}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
 		for (int progressive = 0; progressive < 2; progressive++)
 			compare_regions(&(struct picture){
@@ -144,9 +139,8 @@ static void odd_samplings_equal_the_whole_decode(void **state)
 			});
 }
 
-static void coefficients_left_out_equal_the_whole_decode(void **state)
+TEST(coefficients_left_out_equal_the_whole_decode)
 {
-	(void)state;
 	compare_regions(&(struct picture){99, 77, .h = 2, .v = 2, .scans = 1});
 	compare_regions(&(struct picture){99, 77, .scans = 6});
 }
@@ -196,9 +190,8 @@ static void compare_inks(const struct picture *picture)
 	free(bytes);
 }
 
-static void inks_become_light(void **state)
+TEST(inks_become_light)
 {
-	(void)state;
 	compare_inks(&(struct picture){60, 40, .color = PICTURE_CMYK});
 	compare_inks(
 		&(struct picture){60, 40, .color = PICTURE_CMYK, .no_adobe = true});
@@ -228,26 +221,24 @@ static int try_region(const unsigned char *bytes, size_t size,
 static const struct picture small = {.width = 90, .height = 70, .h = 2, .v = 2};
 static const struct jpeg_region middle = {30, 20, 20, 10};
 
-static void a_truncated_image_is_refused_whatever_the_region(void **state)
+TEST(a_truncated_image_is_refused_whatever_the_region)
 {
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&small, &size);
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(try_region(bytes, size, &middle, &err), 0);
 	assert_int_equal(try_region(bytes, size * 9 / 10, &middle, &err), -EBADMSG);
 	assert_non_null(strstr(err.message, "truncated JPEG: ends after"));
 	free(bytes);
 }
 
-static void only_the_end_marker_may_be_missing(void **state)
+TEST(only_the_end_marker_may_be_missing)
 {
 	struct picture picture = small;
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&picture, &size);
 
-	(void)state;
 	assert_int_equal(try_region(bytes, size - 2, &middle, NULL), 0);
 	free(bytes);
 	picture.progressive = true;
@@ -258,27 +249,25 @@ static void only_the_end_marker_may_be_missing(void **state)
 	free(bytes);
 }
 
-static void bytes_behind_the_end_do_no_harm(void **state)
+TEST(bytes_behind_the_end_do_no_harm)
 {
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&small, &size);
 	unsigned char *more = calloc(1, size + 100);
 
-	(void)state;
 	memcpy(more, bytes, size);
 	assert_int_equal(try_region(more, size + 100, &middle, NULL), 0);
 	free(more);
 	free(bytes);
 }
 
-static void damage_before_the_region_is_found(void **state)
+TEST(damage_before_the_region_is_found)
 {
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&small, &size);
 	size_t scan = picture_marker(bytes, size, 0xda);
 	struct error err = {0};
 
-	(void)state;
 	bytes[scan + 40] = 0xff;
 	bytes[scan + 41] = 0xd9;
 	assert_int_equal(try_region(bytes, size, &middle, &err), -EBADMSG);
@@ -305,11 +294,10 @@ static int with_stray_bytes(const struct picture *picture, int marker, int nth)
 	return result;
 }
 
-static void stray_bytes_are_damage_only_among_the_data(void **state)
+TEST(stray_bytes_are_damage_only_among_the_data)
 {
 	struct picture progressive = small;
 
-	(void)state;
 	progressive.progressive = true;
 	assert_int_equal(with_stray_bytes(&small, 0xdb, 1), 0);
 	assert_int_equal(with_stray_bytes(&small, 0xd9, 1), 0);
@@ -318,22 +306,20 @@ static void stray_bytes_are_damage_only_among_the_data(void **state)
 	assert_int_equal(with_stray_bytes(&progressive, 0xda, 3), -EBADMSG);
 }
 
-static void spectral_limits_of_a_sequential_scan_do_not_matter(void **state)
+TEST(spectral_limits_of_a_sequential_scan_do_not_matter)
 {
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&small, &size);
 
-	(void)state;
 	bytes[picture_marker(bytes, size, 0xda) + 11] = 0;
 	assert_int_equal(try_region(bytes, size, &middle, NULL), 0);
 	free(bytes);
 }
 
-static void what_is_no_jpeg_is_refused(void **state)
+TEST(what_is_no_jpeg_is_refused)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(try_region((const unsigned char *)"GIF89a", 6, &middle, &err),
 			 -EBADMSG);
 	assert_non_null(strstr(err.message, "cannot be decoded: Not a JPEG file"));
@@ -342,14 +328,13 @@ static void what_is_no_jpeg_is_refused(void **state)
 	assert_string_equal(err.message, "truncated JPEG: ends after 0 bytes");
 }
 
-static void tables_of_the_image_before_are_not_used(void **state)
+TEST(tables_of_the_image_before_are_not_used)
 {
 	struct jpeg *jpeg = jpeg_new();
 	struct jpeg_info info;
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&small, &size);
 
-	(void)state;
 	assert_int_equal(jpeg_open(jpeg, bytes, size, &info, NULL), 0);
 	for (size_t i = 0; i + 1 < size; i++) /* its tables become comments */
 		if (bytes[i] == 0xff && bytes[i + 1] == 0xdb)
@@ -371,13 +356,12 @@ static void set_dimensions(unsigned char *bytes, size_t size, int frame,
 	}
 }
 
-static void dimensions_that_the_bytes_cannot_fill_are_refused(void **state)
+TEST(dimensions_that_the_bytes_cannot_fill_are_refused)
 {
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&small, &size);
 	struct error err = {0};
 
-	(void)state;
 	set_dimensions(bytes, size, 0xc0, 8000);
 	assert_int_equal(try_region(bytes, size, &middle, &err), -EFBIG);
 	assert_non_null(strstr(err.message, "unreasonable JPEG: 8000x8000 pixels in "));
@@ -392,12 +376,11 @@ static long peak_kilobytes(void)
 	return usage.ru_maxrss;
 }
 
-static void a_bomb_is_refused_before_it_takes_memory(void **state)
+TEST(a_bomb_is_refused_before_it_takes_memory)
 {
 	struct picture picture = small;
 	long before = peak_kilobytes();
 
-	(void)state;
 	for (int progressive = 0; progressive < 2; progressive++) {
 		struct error err = {0};
 		unsigned char *bytes;
@@ -415,14 +398,13 @@ static void a_bomb_is_refused_before_it_takes_memory(void **state)
 	assert_true(peak_kilobytes() - before < 64 * 1024);
 }
 
-static void too_many_scans_are_refused(void **state)
+TEST(too_many_scans_are_refused)
 {
 	struct picture picture = small;
 	struct error err = {0};
 	unsigned char *bytes;
 	size_t size;
 
-	(void)state;
 	picture.scans = PICTURE_SCANS;
 	bytes = picture_jpeg(&picture, &size);
 	assert_int_equal(try_region(bytes, size, &middle, &err), -EFBIG);
@@ -430,7 +412,7 @@ static void too_many_scans_are_refused(void **state)
 	free(bytes);
 }
 
-static void a_header_that_is_cut_anywhere_wants_more(void **state)
+TEST(a_header_that_is_cut_anywhere_wants_more)
 {
 	const struct picture picture = {
 		.width = 33, .height = 22, .h = 2, .v = 2, .restart = 1};
@@ -439,7 +421,6 @@ static void a_header_that_is_cut_anywhere_wants_more(void **state)
 	unsigned char *bytes;
 	size_t size, cut = 0;
 
-	(void)state;
 	bytes = picture_jpeg(&picture, &size);
 	for (; jpeg_open(jpeg, bytes, cut, &info, NULL) == -EBADMSG; cut++)
 		assert_true(jpeg_ended(jpeg));
@@ -451,29 +432,4 @@ static void a_header_that_is_cut_anywhere_wants_more(void **state)
 	assert_true(info.restarts && !info.progressive);
 	free(bytes);
 	jpeg_free(jpeg);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_region_equals_the_whole_decode),
-		cmocka_unit_test(gray_rgb_and_restarts_equal_the_whole_decode),
-		cmocka_unit_test(odd_samplings_equal_the_whole_decode),
-		cmocka_unit_test(coefficients_left_out_equal_the_whole_decode),
-		cmocka_unit_test(inks_become_light),
-		cmocka_unit_test(a_truncated_image_is_refused_whatever_the_region),
-		cmocka_unit_test(only_the_end_marker_may_be_missing),
-		cmocka_unit_test(bytes_behind_the_end_do_no_harm),
-		cmocka_unit_test(damage_before_the_region_is_found),
-		cmocka_unit_test(stray_bytes_are_damage_only_among_the_data),
-		cmocka_unit_test(spectral_limits_of_a_sequential_scan_do_not_matter),
-		cmocka_unit_test(what_is_no_jpeg_is_refused),
-		cmocka_unit_test(tables_of_the_image_before_are_not_used),
-		cmocka_unit_test(a_bomb_is_refused_before_it_takes_memory),
-		cmocka_unit_test(dimensions_that_the_bytes_cannot_fill_are_refused),
-		cmocka_unit_test(too_many_scans_are_refused),
-		cmocka_unit_test(a_header_that_is_cut_anywhere_wants_more),
-	};
-
-	return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }

@@ -5,17 +5,14 @@
 #include "loader/source.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/source_opened.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
 	TOKENS = 1 << 10,
@@ -44,13 +41,12 @@ static struct source *open_shards(void)
 	return open_source("t", "tokens");
 }
 
-static void it_pays_where_small_samples_fit_into_memory(void **state)
+TEST_WITH(it_pays_where_small_samples_fit_into_memory, scratch_setup, scratch_teardown)
 {
 	struct source *source = open_shards();
 	uint32_t count = source_count(source);
 	uint64_t bytes = source_facts(source)->bytes + KIB * count;
 
-	(void)state;
 	assert_int_equal(count, 2 * ((SHARD / 2 - 1) / TOKENS));
 	assert_true(warm_up_pays(source, count, 2 * bytes));
 	assert_false(warm_up_pays(source, count, 2 * bytes - 1));
@@ -60,11 +56,10 @@ static void it_pays_where_small_samples_fit_into_memory(void **state)
 	source_close(source);
 }
 
-static void whole_files_are_no_shards(void **state)
+TEST_WITH(whole_files_are_no_shards, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("i/a/1.jpg", 100);
 	source = open_source("i", "image");
 	assert_false(warm_up_pays(source, 1, GIB));
@@ -74,9 +69,8 @@ static void whole_files_are_no_shards(void **state)
 	source_close(source);
 }
 
-static void the_tightest_limit_is_the_room(void **state)
+TEST_WITH(the_tightest_limit_is_the_room, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	assert_true(warm_up_room(scratch_path()) == 0);
 	scratch_text("proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 4096 kB\n");
 	assert_true(warm_up_room(scratch_path()) == 4096 * KIB);
@@ -115,12 +109,11 @@ static void forget(const char *path)
 }
 
 /* On a file system that is memory all of it is there from the beginning. */
-static void all_of_every_shard_gets_into_the_page_cache(void **state)
+TEST_WITH(all_of_every_shard_gets_into_the_page_cache, scratch_setup, scratch_teardown)
 {
 	struct source *source = open_shards();
 	struct warm_up *warm;
 
-	(void)state;
 	forget("t/a.bin");
 	forget("t/b.bin");
 	warm = warm_up_start(source);
@@ -133,27 +126,14 @@ static void all_of_every_shard_gets_into_the_page_cache(void **state)
 	source_close(source);
 }
 
-static void shards_that_are_gone_or_shorter_are_no_concern(void **state)
+TEST_WITH(shards_that_are_gone_or_shorter_are_no_concern, scratch_setup,
+	  scratch_teardown)
 {
 	struct source *source = open_shards();
 
-	(void)state;
 	assert_int_equal(unlink("t/a.bin"), 0);
 	assert_int_equal(truncate("t/b.bin", 1), 0);
 	warm_up_stop(warm_up_start(source));
 	warm_up_stop(NULL);
 	source_close(source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(it_pays_where_small_samples_fit_into_memory),
-		IN_SCRATCH(whole_files_are_no_shards),
-		IN_SCRATCH(the_tightest_limit_is_the_room),
-		IN_SCRATCH(all_of_every_shard_gets_into_the_page_cache),
-		IN_SCRATCH(shards_that_are_gone_or_shorter_are_no_concern),
-	};
-
-	return cmocka_run_group_tests_name("warm_up", tests, NULL, NULL);
 }

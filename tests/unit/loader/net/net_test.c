@@ -2,20 +2,17 @@
 #include "loader/base/error.h"
 #include "loader/net.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 
@@ -91,14 +88,13 @@ static struct net_get object(const struct asked *asked, size_t room)
 	};
 }
 
-static void an_object_whole_and_in_parts(void **state)
+TEST_WITH(an_object_whole_and_in_parts, scratch_setup, scratch_teardown)
 {
 	struct asked asked;
 	struct net_get get;
 	struct error err = {0};
 	char etag[NET_ETAG];
 
-	(void)state;
 	asked_open(&asked, "--seed=1");
 	get = object(&asked, 10);
 	assert_int_equal(net_call(asked.net, &get, &err), 0);
@@ -117,13 +113,12 @@ static void an_object_whole_and_in_parts(void **state)
 	asked_close(&asked);
 }
 
-static void another_object_is_told(void **state)
+TEST_WITH(another_object_is_told, scratch_setup, scratch_teardown)
 {
 	struct asked asked;
 	struct net_get get;
 	struct error err = {0};
 
-	(void)state;
 	asked_open(&asked, "--seed=1");
 	get = object(&asked, 9); /* longer than was listed */
 	assert_int_equal(net_call(asked.net, &get, &err), -ESTALE);
@@ -145,14 +140,14 @@ static void another_object_is_told(void **state)
 	asked_close(&asked);
 }
 
-static void one_that_comes_in_pieces_stays_within_its_room(void **state)
+TEST_WITH(one_that_comes_in_pieces_stays_within_its_room, scratch_setup,
+	  scratch_teardown)
 {
 	static unsigned char large[4 << 20];
 	struct asked asked;
 	struct net_get get;
 	struct error err = {0};
 
-	(void)state;
 	scratch_file("data/a/large", 3 << 20);
 	asked_open(&asked, "--seed=1");
 	get = object(&asked, sizeof(large) / 2);
@@ -181,11 +176,10 @@ static int part_of(const char *path, const char *faults, const char *times,
 	return result;
 }
 
-static void another_part_is_none(void **state)
+TEST_WITH(another_part_is_none, scratch_setup, scratch_teardown)
 {
 	struct net_get get;
 
-	(void)state;
 	assert_int_equal(part_of("a/object", "--faults=shift:100%", "--times=1", &get),
 			 0);
 	assert_int_equal(get.retries, 1);
@@ -198,11 +192,10 @@ static void another_part_is_none(void **state)
 			    "the server gives bytes 2-5, not from 3 on");
 }
 
-static void a_large_body_hides_no_status(void **state)
+TEST_WITH(a_large_body_hides_no_status, scratch_setup, scratch_teardown)
 {
 	struct net_get get;
 
-	(void)state;
 	scratch_file("data/a/large", 3 << 20);
 	assert_int_equal(part_of("a/large", "--faults=bulky:100%", "--times=1", &get),
 			 0);
@@ -212,11 +205,10 @@ static void a_large_body_hides_no_status(void **state)
 	assert_non_null(strstr(get.error.message, "gives no parts of objects (200)"));
 }
 
-static void a_bucket_elsewhere_is_told_what_to_set(void **state)
+TEST_WITH(a_bucket_elsewhere_is_told_what_to_set, scratch_setup, scratch_teardown)
 {
 	struct net_get get;
 
-	(void)state;
 	assert_int_equal(part_of("a/object", "--faults=moved:100%", "--times=0", &get),
 			 -EKEYREJECTED);
 	assert_string_equal(
@@ -227,13 +219,12 @@ static void a_bucket_elsewhere_is_told_what_to_set(void **state)
 		"own");
 }
 
-static void the_deadline_ends_it(void **state)
+TEST_WITH(the_deadline_ends_it, scratch_setup, scratch_teardown)
 {
 	struct asked asked;
 	struct net_get get;
 	struct error err = {0};
 
-	(void)state;
 	asked_open_with(&asked, "--faults=internal:50%,late:50%", "--late=60s");
 	get = object(&asked, 10);
 	get.deadline = clock_now() + 3000 * MS;
@@ -243,14 +234,13 @@ static void the_deadline_ends_it(void **state)
 	asked_close(&asked);
 }
 
-static void what_is_stopped_ends(void **state)
+TEST(what_is_stopped_ends)
 {
 	const atomic_bool stop = true;
 	struct asked asked;
 	struct net_get get;
 	struct error err = {0};
 
-	(void)state;
 	asked_open(&asked, "--latency=60s");
 	get = object(&asked, 10);
 	get.stop = &stop;
@@ -266,13 +256,12 @@ static void done_cancelled(struct net_get *get, int result)
 	*(int *)get->context = result;
 }
 
-static void closing_cancels(void **state)
+TEST_WITH(closing_cancels, scratch_setup, scratch_teardown)
 {
 	struct asked asked;
 	struct net_get get;
 	int result = 0;
 
-	(void)state;
 	asked_open(&asked, "--latency=20s");
 	get = object(&asked, 10);
 	get.done = done_cancelled;
@@ -284,11 +273,10 @@ static void closing_cancels(void **state)
 	assert_int_equal(result, -ECANCELED);
 }
 
-static void names_are_encoded(void **state)
+TEST(names_are_encoded)
 {
 	char text[32] = "x";
 
-	(void)state;
 	assert_int_equal(net_url_encode(text, sizeof(text), 1, "a b/~", 1), 8);
 	assert_string_equal(text, "xa%20b/~");
 	assert_int_equal(net_url_decode(text, true), 6);
@@ -323,12 +311,11 @@ static void call_last(void)
  * Runs first: what exit() does is done in reverse order, and call_last() must find what the
  * libraries of the network have left when they were taken down.
  */
-static void a_folder_of_the_web_is_as_it_is_typed_or_encoded(void **state)
+TEST(a_folder_of_the_web_is_as_it_is_typed_or_encoded)
 {
 	static const char *const urls[] = {"http://h:1/my dir/\xc3\xa4/list.txt",
 					   "http://h:1/my%20dir/%C3%a4/list.txt"};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct error err = {0};
 		struct net_remote *remote = net_remote_web(urls[i], &err);
@@ -340,12 +327,11 @@ static void a_folder_of_the_web_is_as_it_is_typed_or_encoded(void **state)
 	}
 }
 
-static void a_program_may_end_while_its_loader_asks_on(void **state)
+TEST_FIRST(a_program_may_end_while_its_loader_asks_on, scratch_setup, scratch_teardown)
 {
 	pid_t child;
 	int status;
 
-	(void)state;
 	setenv("AWS_ACCESS_KEY_ID", "id", 1);
 	setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
 	child = fork();
@@ -358,24 +344,4 @@ static void a_program_may_end_while_its_loader_asks_on(void **state)
 	assert_int_equal(status, 0);
 	unsetenv("AWS_ACCESS_KEY_ID");
 	unsetenv("AWS_SECRET_ACCESS_KEY");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(a_program_may_end_while_its_loader_asks_on),
-		IN_SCRATCH(an_object_whole_and_in_parts),
-		IN_SCRATCH(another_object_is_told),
-		IN_SCRATCH(one_that_comes_in_pieces_stays_within_its_room),
-		IN_SCRATCH(another_part_is_none),
-		IN_SCRATCH(a_large_body_hides_no_status),
-		IN_SCRATCH(a_bucket_elsewhere_is_told_what_to_set),
-		IN_SCRATCH(the_deadline_ends_it),
-		IN_SCRATCH(closing_cancels),
-		cmocka_unit_test(names_are_encoded),
-		cmocka_unit_test(a_folder_of_the_web_is_as_it_is_typed_or_encoded),
-		cmocka_unit_test(what_is_stopped_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "loader/net/s3_settings.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const variables[] = {"AWS_ACCESS_KEY_ID",
 					"AWS_SECRET_ACCESS_KEY",
@@ -64,11 +61,10 @@ static void refuses(int code, const char *part)
 	remote_free(remote);
 }
 
-static void without_anything_it_is_anonymous(void **state)
+TEST_WITH(without_anything_it_is_anonymous, setup, scratch_teardown)
 {
 	struct net_remote *remote = resolve("bucket");
 
-	(void)state;
 	assert_null(remote->id);
 	assert_string_equal(remote->region, "us-east-1");
 	assert_string_equal(remote->credentials, "none: anonymous");
@@ -76,11 +72,10 @@ static void without_anything_it_is_anonymous(void **state)
 	remote_free(remote);
 }
 
-static void files_may_be_none(void **state)
+TEST_WITH(files_may_be_none, setup, scratch_teardown)
 {
 	struct net_remote *remote;
 
-	(void)state;
 	setenv("AWS_CONFIG_FILE", "/dev/null", 1);
 	setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null", 1);
 	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "token", 1);
@@ -95,9 +90,8 @@ static void files_may_be_none(void **state)
 	remote_free(remote);
 }
 
-static void urls_follow_endpoint_and_style(void **state)
+TEST_WITH(urls_follow_endpoint_and_style, setup, scratch_teardown)
 {
-	(void)state;
 	setenv("AWS_REGION", "cn-north-1", 1);
 	assert_urls("b-1", "https://b-1.s3.cn-north-1.amazonaws.com.cn/",
 		    "https://b-1.s3.cn-north-1.amazonaws.com.cn/");
@@ -115,11 +109,10 @@ static void urls_follow_endpoint_and_style(void **state)
 	assert_urls("bucket", "http://host:9000/bucket/", "http://host:9000/bucket");
 }
 
-static void a_profile_has_what_the_environment_lacks(void **state)
+TEST_WITH(a_profile_has_what_the_environment_lacks, setup, scratch_teardown)
 {
 	struct net_remote *remote;
 
-	(void)state;
 	scratch_text(".aws/credentials",
 		     "[default]\naws_access_key_id = one\naws_secret_access_key = two\n"
 		     "aws_session_token=three\n");
@@ -145,9 +138,8 @@ static void a_profile_has_what_the_environment_lacks(void **state)
 	remote_free(remote);
 }
 
-static void what_is_half_or_elsewhere_is_refused(void **state)
+TEST_WITH(what_is_half_or_elsewhere_is_refused, setup, scratch_teardown)
 {
-	(void)state;
 	setenv("AWS_SECRET_ACCESS_KEY", "hidden", 1);
 	refuses(EINVAL, "a secret without its key ID");
 	unsetenv("AWS_SECRET_ACCESS_KEY");
@@ -165,9 +157,8 @@ static void what_is_half_or_elsewhere_is_refused(void **state)
 	refuses(EINVAL, "no file of AWS settings");
 }
 
-static void memory_may_be_short(void **state)
+TEST_WITH(memory_may_be_short, setup, scratch_teardown)
 {
-	(void)state;
 	setenv("AWS_ACCESS_KEY_ID", "a", 1);
 	setenv("AWS_SECRET_ACCESS_KEY", "b", 1);
 	for (unsigned nth = 1; nth < 30; nth++) {
@@ -180,20 +171,4 @@ static void memory_may_be_short(void **state)
 		assert_true(result == 0 || result == -ENOMEM);
 		remote_free(remote);
 	}
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, scratch_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_anything_it_is_anonymous),
-		TEST(files_may_be_none),
-		TEST(urls_follow_endpoint_and_style),
-		TEST(a_profile_has_what_the_environment_lacks),
-		TEST(what_is_half_or_elsewhere_is_refused),
-		TEST(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 #include "loader/base/error.h"
 #include "loader/options.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct options options;
 static struct error err;
@@ -18,11 +14,10 @@ static int resolve(const struct dsa_config *config, const char *text)
 	return options_resolve(&options, config, text, &err);
 }
 
-static void what_is_not_said_has_the_documented_default(void **state)
+TEST(what_is_not_said_has_the_documented_default)
 {
 	const struct dsa_config config = {.dataset = "images"};
 
-	(void)state;
 	assert_int_equal(resolve(&config, NULL), 0);
 	assert_int_equal(options.batch, 64);
 	assert_int_equal(options.prefetch, 4);
@@ -38,11 +33,10 @@ static void what_is_not_said_has_the_documented_default(void **state)
 	assert_true(options.takeover == 0);
 }
 
-static void tokens_of_16_bits_need_no_word(void **state)
+TEST(tokens_of_16_bits_need_no_word)
 {
 	struct dsa_config config = {.dataset = "words", .token_bits = 16};
 
-	(void)state;
 	assert_int_equal(resolve(&config, NULL), 0);
 	assert_int_equal(options.image.token_bits, 0);
 	assert_int_equal(resolve(&config, "token_bits=32"), 0);
@@ -51,23 +45,21 @@ static void tokens_of_16_bits_need_no_word(void **state)
 	assert_int_equal(options.image.token_bits, 0);
 }
 
-static void emulated_storage_is_read_past_the_page_cache(void **state)
+TEST(emulated_storage_is_read_past_the_page_cache)
 {
 	const struct dsa_config config = {.dataset = "images"};
 
-	(void)state;
 	assert_int_equal(resolve(&config, "storage_latency=5ms"), 0);
 	assert_string_equal(options.cache, "none");
 	assert_int_equal(resolve(&config, "storage_bandwidth=1M,cache=page"), 0);
 	assert_string_equal(options.cache, "page");
 }
 
-static void a_cache_has_a_size(void **state)
+TEST(a_cache_has_a_size)
 {
 	static const char *const policies[] = {"minio", "lru", "fifo"};
 	struct dsa_config config = {.dataset = "images"};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		config.cache = policies[i];
 		assert_int_equal(resolve(&config, NULL), -EINVAL);
@@ -77,11 +69,10 @@ static void a_cache_has_a_size(void **state)
 	}
 }
 
-static void the_environment_wins_over_the_program(void **state)
+TEST(the_environment_wins_over_the_program)
 {
 	const struct dsa_config config = {.dataset = "images", .batch = 8, .size = 32};
 
-	(void)state;
 	assert_int_equal(resolve(&config,
 				 "dataset=a%2Cb,batch=16,cache_size=35%,seed=9,"
 				 "storage_bandwidth=10M,storage_latency=5ms,"
@@ -110,11 +101,10 @@ static void the_environment_wins_over_the_program(void **state)
 	assert_false(options.alone);
 }
 
-static void of_a_key_that_comes_twice_the_last_one_counts(void **state)
+TEST(of_a_key_that_comes_twice_the_last_one_counts)
 {
 	const struct dsa_config config = {.dataset = "images", .cache_size = "1G"};
 
-	(void)state;
 	assert_int_equal(resolve(&config, "cache=minio,cache_size=50%,cache=none"), 0);
 	assert_string_equal(options.cache, "none");
 	assert_true(options.cache_share == 0 && options.cache_bytes == 0);
@@ -134,7 +124,7 @@ static void of_a_key_that_comes_twice_the_last_one_counts(void **state)
 	assert_true(options.gpu_speed == 1);
 }
 
-static void what_is_wrong_is_named_with_what_it_may_be(void **state)
+TEST(what_is_wrong_is_named_with_what_it_may_be)
 {
 	static const struct {
 		const char *text, *says;
@@ -159,7 +149,6 @@ static void what_is_wrong_is_named_with_what_it_may_be(void **state)
 	};
 	const struct dsa_config config = {.dataset = "images"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		int result = resolve(&config, wrong[i].text);
 
@@ -169,30 +158,13 @@ static void what_is_wrong_is_named_with_what_it_may_be(void **state)
 	}
 }
 
-static void a_rank_outside_the_world_and_no_data_set_are_refused(void **state)
+TEST(a_rank_outside_the_world_and_no_data_set_are_refused)
 {
 	const struct dsa_config rank = {.dataset = "images", .rank = 2, .world = 2};
 	const struct dsa_config none = {0};
 
-	(void)state;
 	assert_int_equal(resolve(&rank, NULL), -EINVAL);
 	assert_non_null(strstr(err.message, "rank is 0 to 1"));
 	assert_int_equal(resolve(&none, NULL), -EINVAL);
 	assert_non_null(strstr(err.message, "which data set"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tokens_of_16_bits_need_no_word),
-		cmocka_unit_test(emulated_storage_is_read_past_the_page_cache),
-		cmocka_unit_test(a_cache_has_a_size),
-		cmocka_unit_test(what_is_not_said_has_the_documented_default),
-		cmocka_unit_test(the_environment_wins_over_the_program),
-		cmocka_unit_test(of_a_key_that_comes_twice_the_last_one_counts),
-		cmocka_unit_test(what_is_wrong_is_named_with_what_it_may_be),
-		cmocka_unit_test(a_rank_outside_the_world_and_no_data_set_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* depth_test.c - requests in flight, of servers and programs from tables. */
 #include "loader/pipeline/depth.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, PLACES = 6 * BATCH, MOST = 256, BEGIN = 16 };
 
@@ -96,16 +93,15 @@ static void play(struct world *world)
 	}
 }
 
-static void by_littles_law(void **state)
+TEST(by_littles_law)
 {
-	(void)state;
 	assert_int_equal(depth_needed(.055, 77), 5); /* 100 kB from S3, of DELI */
 	assert_int_equal(depth_needed(.055, 1000), 55);
 	assert_int_equal(depth_needed(.002, 100), 1);
 	assert_int_equal(depth_needed(0, 100), 0);
 }
 
-static void as_many_as_the_program_and_the_server_need(void **state)
+TEST(as_many_as_the_program_and_the_server_need)
 {
 	static const struct {
 		double latency_s, answers_per_s, computes_per_s, later_per_s;
@@ -129,7 +125,6 @@ static void as_many_as_the_program_and_the_server_need(void **state)
 		{.010, 800, 1e9, 1e9, 8, 32, 1.1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct world world = {.latency_s = rows[i].latency_s,
 				      .answers_per_s = rows[i].answers_per_s,
@@ -145,14 +140,4 @@ static void as_many_as_the_program_and_the_server_need(void **state)
 		assert_in_range(world.depth.now, rows[i].low, rows[i].high);
 		assert_true(world.waited_s <= 60 * rows[i].waited);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_littles_law),
-		cmocka_unit_test(as_many_as_the_program_and_the_server_need),
-	};
-
-	return cmocka_run_group_tests_name("depth", tests, NULL, NULL);
 }

@@ -3,24 +3,20 @@
 #include "loader/base/random.h"
 #include "loader/pipeline/pipeline_state.h"
 #include "tests/lib/rig.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 static const char *const ways[] = {"workers=1,fetch_depth=1", "workers=3", "workers=8",
 				   "workers=2,cache=minio,cache_size=50%"};
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
-static void passes_of_any_length_are_cut_alike(void **state)
+TEST(passes_of_any_length_are_cut_alike)
 {
 	struct rig_expected expected;
 
-	(void)state;
 	for (int i = 0; i < WAYS; i++) {
 		struct rig *rig = rig_open(rig_good, ways[i]);
 
@@ -33,14 +29,13 @@ static void passes_of_any_length_are_cut_alike(void **state)
 	}
 }
 
-static void samples_may_be_parts_of_one_file(void **state)
+TEST(samples_may_be_parts_of_one_file)
 {
 	static const char *const engines[] = {
 		"fetch=pread", "fetch=pread-direct", "fetch=uring",
 		"fetch=uring-direct,cache=minio,cache_size=50%"};
 	struct rig_expected expected;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct rig *rig = rig_open(rig_one_file, engines[i]);
 
@@ -54,12 +49,11 @@ static void samples_may_be_parts_of_one_file(void **state)
 	}
 }
 
-static void places_that_nothing_fills_are_published_as_holes(void **state)
+TEST(places_that_nothing_fills_are_published_as_holes)
 {
 	struct rig_expected expected;
 	uint32_t empty = 0;
 
-	(void)state;
 	for (int i = 0; i < WAYS; i++) {
 		struct rig *rig = rig_open(rig_bad, ways[i]);
 
@@ -74,12 +68,11 @@ static void places_that_nothing_fills_are_published_as_holes(void **state)
 }
 
 /* Whoever takes over begins where a batch was the last. */
-static void a_stream_goes_on_from_after_any_batch(void **state)
+TEST(a_stream_goes_on_from_after_any_batch)
 {
 	struct rig_expected expected;
 	struct rig *whole = rig_open(rig_bad, "");
 
-	(void)state;
 	assert_int_equal(rig_run(whole, NULL), 1);
 	rig_expect(&expected, &whole->passes, rig_bad_file);
 	for (uint32_t i = 0; i < whole->sink.batches; i++) {
@@ -173,11 +166,10 @@ static void run_cutting(struct rig *rig, struct cutter *cutter)
 	}
 }
 
-static void a_pass_may_be_cut_short_under_way(void **state)
+TEST(a_pass_may_be_cut_short_under_way)
 {
 	struct cutter cutter = {.random.state = 3};
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		struct rig *rig = rig_new(i % 2 == 0 ? rig_good : rig_bad,
 					  ways[i % WAYS], rig_whole, 1);
@@ -192,11 +184,10 @@ static void a_pass_may_be_cut_short_under_way(void **state)
 	assert_true(cutter.cuts > 40 && cutter.full > 0 && cutter.full < cutter.cuts);
 }
 
-static void places_keep_their_readers(void **state)
+TEST(places_keep_their_readers)
 {
 	struct rig *rig = rig_new(rig_bad, "", rig_whole, 1);
 
-	(void)state;
 	passes_give_readers(&rig->passes);
 	rig->sink.has_readers = true;
 	rig_start(rig, NULL);
@@ -224,7 +215,7 @@ static struct blob *held_ahead(struct rig *rig, uint64_t pass, uint32_t sample)
 
 /* The first samples of the second pass are new: with them its last ones are read, which the
  * cache has by the time they are wanted. */
-static void what_came_ahead_and_was_not_wanted_is_let_go(void **state)
+TEST(what_came_ahead_and_was_not_wanted_is_let_go)
 {
 	static const uint32_t often[] = {RIG_FILES, RIG_FILES, RIG_FILES, RIG_FILES};
 	struct rig *rig =
@@ -232,7 +223,6 @@ static void what_came_ahead_and_was_not_wanted_is_let_go(void **state)
 	const struct pipeline_point start = {.position = 14 * RIG_BATCH};
 	struct pipeline_point end;
 
-	(void)state;
 	rig_start(rig, &start);
 	assert_int_equal(rig_run(rig, NULL), 1);
 	pipeline_lock(rig->pipeline, &end);
@@ -242,13 +232,12 @@ static void what_came_ahead_and_was_not_wanted_is_let_go(void **state)
 	rig_close(rig);
 }
 
-static void a_data_set_without_a_good_sample_fails(void **state)
+TEST(a_data_set_without_a_good_sample_fails)
 {
 	static const uint32_t twice[] = {RIG_FILES, RIG_FILES};
 	struct rig *rig = rig_new(rig_none, "", twice, 2);
 	struct error err = {0};
 
-	(void)state;
 	rig->sink.room = SINK_PLACES;
 	rig_start(rig, NULL);
 	assert_true(rig_run(rig, &err) < 0);
@@ -258,18 +247,4 @@ static void a_data_set_without_a_good_sample_fails(void **state)
 	rig_close(rig);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passes_of_any_length_are_cut_alike),
-		cmocka_unit_test(samples_may_be_parts_of_one_file),
-		cmocka_unit_test(places_that_nothing_fills_are_published_as_holes),
-		cmocka_unit_test(a_stream_goes_on_from_after_any_batch),
-		cmocka_unit_test(a_pass_may_be_cut_short_under_way),
-		cmocka_unit_test(places_keep_their_readers),
-		cmocka_unit_test(what_came_ahead_and_was_not_wanted_is_let_go),
-		cmocka_unit_test(a_data_set_without_a_good_sample_fails),
-	};
-
-	return cmocka_run_group_tests_name("pipeline", tests, rig_setup, rig_teardown);
-}
+TEST_GROUP(rig_setup, rig_teardown);

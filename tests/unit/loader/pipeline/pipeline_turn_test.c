@@ -1,14 +1,11 @@
 /* pipeline_turn_test.c - turns beside the stream: staged, repeated, thrown away. */
 #include "loader/base/error.h"
 #include "tests/lib/rig.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 /* The end of a pass is the start of the next one. */
 static uint64_t stands_at(const struct passes *passes,
@@ -17,7 +14,7 @@ static uint64_t stands_at(const struct passes *passes,
 	return (told->pass > 0 ? passes->end[told->pass - 1] : 0) + told->position;
 }
 
-static void turns_put_back_what_was_not_published(void **state)
+TEST(turns_put_back_what_was_not_published)
 {
 	static const struct pipeline_turn stream = {.ops = &turn_stream,
 						    .number = RIG_TURN};
@@ -25,7 +22,6 @@ static void turns_put_back_what_was_not_published(void **state)
 	struct rig_expected expected;
 	unsigned turns = 0;
 
-	(void)state;
 	rig_expect(&expected, &rig->passes, rig_bad_file);
 	for (; pipeline_status(rig->pipeline, NULL) == 0; turns++) {
 		pipeline_start(rig->pipeline, &stream);
@@ -52,7 +48,7 @@ static void run_batches(struct rig *rig, const struct pipeline_turn *turn,
 
 /* Staged: two batches of the stream, then repeats, after which the stream stands where
  * it stood before them. */
-static void repeats_leave_the_stream_alone(void **state)
+TEST(repeats_leave_the_stream_alone)
 {
 	const struct pipeline_turn staged = {.ops = &turn_staged, .number = RIG_TURN};
 	const struct pipeline_turn prep = {.ops = &turn_prep};
@@ -61,7 +57,6 @@ static void repeats_leave_the_stream_alone(void **state)
 	struct rig_expected expected;
 	uint32_t mark;
 
-	(void)state;
 	rig_expect(&expected, &rig->passes, rig_no_bad_file);
 	assert_int_equal(pipeline_stage(rig->pipeline, 2 * RIG_BATCH, 0),
 			 2 * RIG_BATCH);
@@ -89,13 +84,12 @@ static void repeats_leave_the_stream_alone(void **state)
 }
 
 /* What was staged for a position is not what the position holds any more. */
-static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
+TEST(staged_bytes_are_used_for_their_own_sample_alone)
 {
 	const struct pipeline_turn staged = {.ops = &turn_staged};
 	struct rig *rig = rig_new(rig_good, "", rig_whole, 1);
 	struct pipeline_point next;
 
-	(void)state;
 	rig_start(rig, NULL);
 	assert_int_equal(pipeline_stage(rig->pipeline, 4 * RIG_BATCH, 0),
 			 4 * RIG_BATCH);
@@ -113,12 +107,11 @@ static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 }
 
 /* Staging goes past the last pass: what it reads then is only repeated. */
-static void staging_never_runs_out_of_samples(void **state)
+TEST(staging_never_runs_out_of_samples)
 {
 	const struct pipeline_turn staged = {.ops = &turn_staged};
 	struct rig *rig = rig_open(rig_good, "");
 
-	(void)state;
 	assert_int_equal(pipeline_stage(rig->pipeline, 3 * RIG_FILES, 0),
 			 3 * RIG_FILES);
 	assert_int_equal(rig_run(rig, NULL), 1);
@@ -158,14 +151,13 @@ static uint64_t published(struct sink *sink)
 }
 
 /* Until it was taken, or thrown away, what is prepared is ahead of the reader. */
-static void it_is_ahead_by_what_is_prepared_and_not_taken(void **state)
+TEST(it_is_ahead_by_what_is_prepared_and_not_taken)
 {
 	static const struct pipeline_turn stream = {.ops = &turn_stream};
 	struct rig *rig = rig_open(rig_good, "");
 	struct batch_sink_ops kept = *rig->sink.base.ops;
 	uint64_t ahead;
 
-	(void)state;
 	publish = kept.publish;
 	kept.publish = note_first;
 	kept.final = false;
@@ -196,14 +188,13 @@ static void move_files(bool away)
 }
 
 /* No sample of the stream can be read, but all that are staged after it. */
-static void what_could_not_be_read_before_is_used_once_it_is_staged(void **state)
+TEST(what_could_not_be_read_before_is_used_once_it_is_staged)
 {
 	const struct pipeline_turn staged = {.ops = &turn_staged};
 	struct rig *rig = rig_open(rig_good, "");
 	struct error err = {0};
 	int status;
 
-	(void)state;
 	move_files(true);
 	status = rig_run(rig, NULL);
 	move_files(false);
@@ -220,18 +211,4 @@ static void what_could_not_be_read_before_is_used_once_it_is_staged(void **state
 	rig_close(rig);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(turns_put_back_what_was_not_published),
-		cmocka_unit_test(repeats_leave_the_stream_alone),
-		cmocka_unit_test(staged_bytes_are_used_for_their_own_sample_alone),
-		cmocka_unit_test(staging_never_runs_out_of_samples),
-		cmocka_unit_test(it_is_ahead_by_what_is_prepared_and_not_taken),
-		cmocka_unit_test(
-			what_could_not_be_read_before_is_used_once_it_is_staged),
-	};
-
-	return cmocka_run_group_tests_name("pipeline_turn", tests, rig_setup,
-					   rig_teardown);
-}
+TEST_GROUP(rig_setup, rig_teardown);

@@ -4,16 +4,14 @@
 #include "loader/prep/canvas.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jpeglib.h>
 
 /* One prepared sample; the caller frees it. */
@@ -101,7 +99,7 @@ static struct prep_config config_of(unsigned i)
 	return config;
 }
 
-static void both_ways_give_the_same_bits(void **state)
+TEST(both_ways_give_the_same_bits)
 {
 	static const struct picture pictures[] = {
 		{.width = 500, .height = 375, .h = 2, .v = 2},
@@ -117,15 +115,13 @@ static void both_ways_give_the_same_bits(void **state)
 		{.width = 2, .height = 40},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++)
 		for (unsigned j = 0; j < 7; j++)
 			compare(&pictures[i], config_of(i + j));
 }
 
-static void turned_pictures_give_the_same_bits(void **state)
+TEST(turned_pictures_give_the_same_bits)
 {
-	(void)state;
 	for (unsigned orientation = 1; orientation <= 8; orientation++) {
 		const struct picture picture = {.width = 120,
 						.height = 70,
@@ -138,13 +134,12 @@ static void turned_pictures_give_the_same_bits(void **state)
 	}
 }
 
-static void what_is_behind_the_pixels_is_zero(void **state)
+TEST(what_is_behind_the_pixels_is_zero)
 {
 	const struct picture picture = {.width = 70, .height = 30};
 	struct canvas canvas;
 	unsigned char *decoded = decode(&picture, &canvas);
 
-	(void)state;
 	for (size_t i = CANVAS_HEADER + 3 * 70 * 30; i < CANVAS_BYTES; i++)
 		assert_int_equal(decoded[i], 0);
 	free(decoded);
@@ -217,7 +212,7 @@ static void compare_boxes(const struct pixels *got, const struct pixels *whole,
 			}
 }
 
-static void a_larger_picture_is_reduced_to_fit(void **state)
+TEST(a_larger_picture_is_reduced_to_fit)
 {
 	static const struct {
 		unsigned width, height, eighths, box, becomes_width, becomes_height;
@@ -228,7 +223,6 @@ static void a_larger_picture_is_reduced_to_fit(void **state)
 		{4100, 4100, 1, 2, 257, 257}, {9001, 2100, 1, 2, 563, 132},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct picture picture = {.width = rows[i].width,
 						.height = rows[i].height,
@@ -249,7 +243,7 @@ static void a_larger_picture_is_reduced_to_fit(void **state)
 }
 
 /* The same part of the picture, though fewer pixels of it. */
-static void a_sample_of_a_reduced_picture_is_much_the_same(void **state)
+TEST(a_sample_of_a_reduced_picture_is_much_the_same)
 {
 	const struct picture picture = {.width = 900, .height = 700, .h = 2, .v = 2};
 	struct prep_config config = prep_defaults;
@@ -257,7 +251,6 @@ static void a_sample_of_a_reduced_picture_is_much_the_same(void **state)
 	unsigned char *decoded = decode(&picture, &canvas), *jpeg;
 	size_t size;
 
-	(void)state;
 	config.size = 32; /* each pixel of it is one of many */
 	config.type = PREP_U8;
 	config.layout = PREP_NHWC;
@@ -296,13 +289,12 @@ static void expect_refused(const void *bytes, size_t size, const char *why)
 	assert_string_equal(err.message, why);
 }
 
-static void what_is_no_canvas_is_refused(void **state)
+TEST(what_is_no_canvas_is_refused)
 {
 	static unsigned char bytes[CANVAS_HEADER + 3 * 4 * 5];
 	const struct canvas good = {CANVAS_MAGIC, 4, 5, 1, {0}};
 	struct canvas canvas = good;
 
-	(void)state;
 	expect_refused(bytes, 0, "no decoded picture: 0 bytes");
 	expect_refused(bytes, CANVAS_HEADER - 1, "no decoded picture: 63 bytes");
 	expect_refused(bytes, sizeof(bytes),
@@ -327,7 +319,7 @@ static void what_is_no_canvas_is_refused(void **state)
 }
 
 /* What `image` has no need to look at is damage here. */
-static void a_damaged_jpeg_is_refused_as_a_whole(void **state)
+TEST(a_damaged_jpeg_is_refused_as_a_whole)
 {
 	const struct picture picture = {.width = 90, .height = 70};
 	struct prep_config config = prep_defaults;
@@ -335,7 +327,6 @@ static void a_damaged_jpeg_is_refused_as_a_whole(void **state)
 	size_t size;
 	unsigned char *jpeg = picture_jpeg(&picture, &size);
 
-	(void)state;
 	config.op = "decoded";
 	free(prepare(&config, jpeg, size / 2, 0, &err));
 	assert_int_equal(err.code, EBADMSG);
@@ -371,7 +362,7 @@ static bool try_without(const struct prep_config *config, const void *bytes,
 	return result == 0;
 }
 
-static void both_say_so_when_memory_runs_out(void **state)
+TEST(both_say_so_when_memory_runs_out)
 {
 	const struct picture picture = {.width = 90, .height = 70, .orientation = 6};
 	struct prep_config config = prep_defaults;
@@ -380,7 +371,6 @@ static void both_say_so_when_memory_runs_out(void **state)
 	unsigned failures[2] = {0};
 	size_t size;
 
-	(void)state;
 	jpeg = picture_jpeg(&picture, &size);
 	config.op = "decoded";
 	while (!try_without(&config, jpeg, size, failures[0] + 1))
@@ -391,20 +381,4 @@ static void both_say_so_when_memory_runs_out(void **state)
 	assert_true(failures[0] >= 3 && failures[1] >= 8);
 	free(decoded);
 	free(jpeg);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_ways_give_the_same_bits),
-		cmocka_unit_test(turned_pictures_give_the_same_bits),
-		cmocka_unit_test(what_is_behind_the_pixels_is_zero),
-		cmocka_unit_test(a_larger_picture_is_reduced_to_fit),
-		cmocka_unit_test(a_sample_of_a_reduced_picture_is_much_the_same),
-		cmocka_unit_test(what_is_no_canvas_is_refused),
-		cmocka_unit_test(a_damaged_jpeg_is_refused_as_a_whole),
-		cmocka_unit_test(both_say_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("prep_canvas", tests, NULL, NULL);
 }

@@ -7,15 +7,13 @@
 #include "loader/prep.h"
 #include "loader/prep/crop.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jpeglib.h>
 
 struct pixels {
@@ -192,11 +190,10 @@ static struct prep_config small_config(bool evaluate)
 	return config;
 }
 
-static void training_crops_of_every_orientation(void **state)
+TEST(training_crops_of_every_orientation)
 {
 	struct prep_config config = small_config(false);
 
-	(void)state;
 	for (unsigned orientation = 0; orientation <= 8; orientation++)
 		for (uint64_t seed = 0; seed < 8; seed++)
 			compare(&config,
@@ -208,11 +205,10 @@ static void training_crops_of_every_orientation(void **state)
 				seed);
 }
 
-static void evaluation_crops_of_every_orientation(void **state)
+TEST(evaluation_crops_of_every_orientation)
 {
 	struct prep_config config = small_config(true);
 
-	(void)state;
 	for (unsigned orientation = 0; orientation <= 8; orientation++) {
 		compare(&config, &(struct picture){77, 50, .orientation = orientation},
 			0);
@@ -221,12 +217,11 @@ static void evaluation_crops_of_every_orientation(void **state)
 	}
 }
 
-static void images_of_any_size(void **state)
+TEST(images_of_any_size)
 {
 	static const unsigned sizes[][2] = {{1, 1},   {1, 9},   {9, 1},    {2, 300},
 					    {300, 2}, {17, 17}, {640, 480}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (int evaluate = 0; evaluate < 2; evaluate++) {
 			struct prep_config config = small_config(evaluate);
@@ -240,11 +235,10 @@ static void images_of_any_size(void **state)
 		}
 }
 
-static void kinds_of_jpeg(void **state)
+TEST(kinds_of_jpeg)
 {
 	struct prep_config config = small_config(false);
 
-	(void)state;
 	compare(&config, &(struct picture){70, 51, .color = PICTURE_GRAY}, 1);
 	compare(&config, &(struct picture){70, 51, .color = PICTURE_RGB}, 2);
 	compare(&config, &(struct picture){70, 51, .progressive = true}, 3);
@@ -269,12 +263,11 @@ static void check_box(uint64_t seed, double *area, double *middle)
 	*middle += (crop.x.first + w / 2) / 400;
 }
 
-static void drawn_boxes_follow_scale_and_ratio(void **state)
+TEST(drawn_boxes_follow_scale_and_ratio)
 {
 	enum { DRAWS = 20000 };
 	double area = 0, middle = 0, flips = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < DRAWS; seed++) {
 		check_box(seed, &area, &middle);
 		flips += crop_draw(&prep_defaults, 400, 300, 1, seed).x.mirrored;
@@ -285,12 +278,11 @@ static void drawn_boxes_follow_scale_and_ratio(void **state)
 	assert_true(fabs(flips / DRAWS - .5) < .02);
 }
 
-static void a_strip_is_cut_in_the_middle(void **state)
+TEST(a_strip_is_cut_in_the_middle)
 {
 	struct crop wide = crop_draw(&prep_defaults, 3000, 3, 1, 1);
 	struct crop high = crop_draw(&prep_defaults, 3, 3000, 1, 1);
 
-	(void)state;
 	assert_int_equal(wide.x.length, 4);
 	assert_int_equal(wide.x.first, 1498);
 	assert_int_equal(wide.y.length, 3);
@@ -299,14 +291,13 @@ static void a_strip_is_cut_in_the_middle(void **state)
 	assert_int_equal(high.y.first, 1498);
 }
 
-static void an_exif_that_makes_no_sense_does_not_turn(void **state)
+TEST(an_exif_that_makes_no_sense_does_not_turn)
 {
 	size_t size;
 	unsigned char *bytes =
 		picture_jpeg(&(struct picture){8, 8, .orientation = 6}, &size);
 	size_t exif = picture_marker(bytes, size, 0xe1) + 3;
 
-	(void)state;
 	assert_int_equal(exif_orientation(bytes, size), 6);
 	bytes[exif + 19] = 4; /* the value as four bytes, big-endian */
 	assert_int_equal(exif_orientation(bytes, size), 1);
@@ -326,19 +317,4 @@ static void an_exif_that_makes_no_sense_does_not_turn(void **state)
 	for (size_t cut = 0; cut < exif + 26; cut++)
 		assert_int_equal(exif_orientation(bytes, cut), 1);
 	free(bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(training_crops_of_every_orientation),
-		cmocka_unit_test(evaluation_crops_of_every_orientation),
-		cmocka_unit_test(images_of_any_size),
-		cmocka_unit_test(kinds_of_jpeg),
-		cmocka_unit_test(drawn_boxes_follow_scale_and_ratio),
-		cmocka_unit_test(a_strip_is_cut_in_the_middle),
-		cmocka_unit_test(an_exif_that_makes_no_sense_does_not_turn),
-	};
-
-	return cmocka_run_group_tests_name("prep_geometry", tests, NULL, NULL);
 }

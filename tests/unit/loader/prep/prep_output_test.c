@@ -1,11 +1,7 @@
 #include "loader/prep.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char text[PREP_OUTPUT];
 
@@ -15,11 +11,10 @@ static const char *output(const struct prep_config *config)
 	return text;
 }
 
-static void an_output_is_told_in_words(void **state)
+TEST(an_output_is_told_in_words)
 {
 	struct prep_config config = prep_defaults;
 
-	(void)state;
 	assert_string_equal(output(&config), "float32 NCHW 224 ImageNet");
 	config.layout = PREP_NHWC;
 	config.type = PREP_U8;
@@ -42,12 +37,11 @@ static void an_output_is_told_in_words(void **state)
 			    "float16 NCHW 224 (x-0.5,0.5,0.5)/0.5,0.5,0.5");
 }
 
-static void long_numbers_are_told_apart_too(void **state)
+TEST(long_numbers_are_told_apart_too)
 {
 	struct prep_config config = prep_defaults;
 	char one[PREP_OUTPUT];
 
-	(void)state;
 	config.mean[0] = .49139968f;
 	config.std[2] = .26158784f;
 	prep_output(&config, one);
@@ -58,14 +52,4 @@ static void long_numbers_are_told_apart_too(void **state)
 	config.evaluate = true;
 	config.size = 4096;
 	assert_non_null(strchr(output(&config), '#'));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_output_is_told_in_words),
-		cmocka_unit_test(long_numbers_are_told_apart_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,13 @@
 #include "loader/prep.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct sample {
 	size_t size; /* bytes of the sample */
@@ -52,14 +49,13 @@ static struct sample prepare_picture(const struct prep_config *config,
 	return sample;
 }
 
-static void a_seed_gives_the_same_sample_and_another_seed_another(void **state)
+TEST(a_seed_gives_the_same_sample_and_another_seed_another)
 {
 	const struct picture picture = {.width = 300, .height = 200, .h = 2, .v = 2};
 	struct sample a = prepare_picture(&prep_defaults, &picture, 5);
 	struct sample b = prepare_picture(&prep_defaults, &picture, 5);
 	struct sample c = prepare_picture(&prep_defaults, &picture, 6);
 
-	(void)state;
 	assert_int_equal(a.result, 0);
 	assert_int_equal(a.size, 3 * 224 * 224 * sizeof(float));
 	assert_memory_equal(a.data, b.data, a.size);
@@ -69,13 +65,12 @@ static void a_seed_gives_the_same_sample_and_another_seed_another(void **state)
 	free(c.data);
 }
 
-static void raw_delivers_the_head_and_zeros(void **state)
+TEST(raw_delivers_the_head_and_zeros)
 {
 	struct prep_config config = prep_defaults;
 	struct sample sample;
 	unsigned char bytes[20];
 
-	(void)state;
 	config.op = "raw";
 	config.type = PREP_U8;
 	config.size = 2;
@@ -110,9 +105,8 @@ static size_t element(enum prep_layout layout, size_t c, size_t i)
 	return layout == PREP_NCHW ? c * 37 * 37 + i : 3 * i + c;
 }
 
-static void both_layouts_hold_the_same_values(void **state)
+TEST(both_layouts_hold_the_same_values)
 {
-	(void)state;
 	for (int type = PREP_F32; type <= PREP_U8; type++) {
 		struct sample planes = prepare_as(PREP_NCHW, (enum prep_type)type);
 		struct sample pixels = prepare_as(PREP_NHWC, (enum prep_type)type);
@@ -132,12 +126,11 @@ static void both_layouts_hold_the_same_values(void **state)
 	}
 }
 
-static void bytes_are_the_rounded_floats(void **state)
+TEST(bytes_are_the_rounded_floats)
 {
 	struct sample floats = prepare_as(PREP_NCHW, PREP_F32);
 	struct sample bytes = prepare_as(PREP_NCHW, PREP_U8);
 
-	(void)state;
 	for (size_t i = 0; i < bytes.size; i++) {
 		size_t c = i / (37 * 37);
 		float value = ((float *)floats.data)[i];
@@ -160,12 +153,11 @@ static double half_value(uint16_t half)
 	return half & 0x8000 ? -size : size;
 }
 
-static void halves_are_the_rounded_floats(void **state)
+TEST(halves_are_the_rounded_floats)
 {
 	struct sample floats = prepare_as(PREP_NHWC, PREP_F32);
 	struct sample halves = prepare_as(PREP_NHWC, PREP_F16);
 
-	(void)state;
 	for (size_t i = 0; i < halves.size / 2; i++) {
 		double value = ((float *)floats.data)[i];
 		double error = half_value(((uint16_t *)halves.data)[i]) - value;
@@ -176,13 +168,12 @@ static void halves_are_the_rounded_floats(void **state)
 	free(halves.data);
 }
 
-static void a_flip_mirrors_the_same_crop(void **state)
+TEST(a_flip_mirrors_the_same_crop)
 {
 	struct prep_config config = prep_defaults;
 	struct sample plain, flipped;
 	const size_t size = config.size = 40;
 
-	(void)state;
 	config.flip = 0;
 	plain = prepare_picture(&config, &photo, 8);
 	config.flip = 1;
@@ -197,11 +188,10 @@ static void a_flip_mirrors_the_same_crop(void **state)
 	free(flipped.data);
 }
 
-static void writes_nothing_outside_of_the_sample(void **state)
+TEST(writes_nothing_outside_of_the_sample)
 {
 	enum { GUARD = 64 };
 
-	(void)state;
 	for (unsigned size = 1; size < 70; size++) {
 		struct prep_config config = prep_defaults;
 		struct prep *prep;
@@ -266,9 +256,8 @@ static void check_cuts(const struct picture *picture)
 	free(bytes);
 }
 
-static void a_cut_image_is_refused_or_right(void **state)
+TEST(a_cut_image_is_refused_or_right)
 {
-	(void)state;
 	check_cuts(&photo);
 	check_cuts(&(struct picture){80, 60, .progressive = true, .h = 2, .v = 2});
 	check_cuts(&(struct picture){80, 60, .restart = 1, .orientation = 6});
@@ -276,7 +265,7 @@ static void a_cut_image_is_refused_or_right(void **state)
 	check_cuts(&(struct picture){80, 60, .color = PICTURE_GRAY});
 }
 
-static void a_worker_is_fit_after_a_failure(void **state)
+TEST(a_worker_is_fit_after_a_failure)
 {
 	struct prep *prep = prep_open(&prep_defaults, NULL);
 	struct prep_worker *worker = prep_worker_new(prep);
@@ -285,7 +274,6 @@ static void a_worker_is_fit_after_a_failure(void **state)
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&photo, &size);
 
-	(void)state;
 	for (size_t cut = 1; cut < 10; cut++) {
 		assert_int_equal(prep_run(worker, bytes, size * cut / 10, 4, out, NULL),
 				 -EBADMSG);
@@ -318,7 +306,7 @@ static void *prepare_many(void *argument)
 	return NULL;
 }
 
-static void threads_share_a_prep(void **state)
+TEST(threads_share_a_prep)
 {
 	enum { THREADS = 4 };
 	struct prep *prep = prep_open(&prep_defaults, NULL);
@@ -326,7 +314,6 @@ static void threads_share_a_prep(void **state)
 	size_t size;
 	unsigned char *bytes = picture_jpeg(&photo, &size);
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++) {
 		threads[i] =
 			(struct thread){.prep = prep, .bytes = bytes, .size = size};
@@ -355,11 +342,10 @@ static void assert_refused(const struct prep_config *config, const char *why)
 	assert_string_equal(err.message, why);
 }
 
-static void a_config_that_makes_no_sense_is_refused(void **state)
+TEST(a_config_that_makes_no_sense_is_refused)
 {
 	struct prep_config config = prep_defaults;
 
-	(void)state;
 	config.op = "video";
 	assert_refused(
 		&config,
@@ -406,7 +392,7 @@ static int run_short_of_memory(const struct prep *prep, const unsigned char *byt
 	return result;
 }
 
-static void no_memory_is_said_and_survived(void **state)
+TEST(no_memory_is_said_and_survived)
 {
 	struct prep *prep = NULL;
 	struct prep_worker *worker = NULL;
@@ -415,7 +401,6 @@ static void no_memory_is_said_and_survived(void **state)
 		picture_jpeg(&(struct picture){50, 40, .orientation = 6}, &size);
 	unsigned open, new, run = 1;
 
-	(void)state;
 	for (open = 0; prep == NULL; open++) {
 		struct error err = {0};
 
@@ -436,24 +421,4 @@ static void no_memory_is_said_and_survived(void **state)
 	free(bytes);
 	prep_worker_free(worker);
 	prep_close(prep);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_seed_gives_the_same_sample_and_another_seed_another),
-		cmocka_unit_test(raw_delivers_the_head_and_zeros),
-		cmocka_unit_test(both_layouts_hold_the_same_values),
-		cmocka_unit_test(bytes_are_the_rounded_floats),
-		cmocka_unit_test(halves_are_the_rounded_floats),
-		cmocka_unit_test(a_flip_mirrors_the_same_crop),
-		cmocka_unit_test(writes_nothing_outside_of_the_sample),
-		cmocka_unit_test(a_cut_image_is_refused_or_right),
-		cmocka_unit_test(a_worker_is_fit_after_a_failure),
-		cmocka_unit_test(threads_share_a_prep),
-		cmocka_unit_test(a_config_that_makes_no_sense_is_refused),
-		cmocka_unit_test(no_memory_is_said_and_survived),
-	};
-
-	return cmocka_run_group_tests_name("prep", tests, NULL, NULL);
 }

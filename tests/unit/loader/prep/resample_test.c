@@ -5,14 +5,11 @@
 #include "loader/prep/kernel.h"
 #include "loader/prep/resample.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROOM = 4 }; /* pixels readable behind a row */
 
@@ -161,11 +158,10 @@ static void check_kernels(struct random *random)
 	free(source.pixels);
 }
 
-static void every_kernel_gives_the_plain_sums_bit_by_bit(void **state)
+TEST(every_kernel_gives_the_plain_sums_bit_by_bit)
 {
 	struct random random = {.state = 7};
 
-	(void)state;
 	for (int i = 0; i < 150; i++)
 		check_kernels(&random);
 }
@@ -210,14 +206,13 @@ static void fill_values(struct random *random, float *values, double largest)
 		values[i] = (float)(largest * random_unit(random));
 }
 
-static void every_kernel_gives_the_nearest_halves(void **state)
+TEST(every_kernel_gives_the_nearest_halves)
 {
 	static const double largest[] = {1e-8, 1e-6, 1e-4, 1, 3, 1000, 7e4, 1e9};
 	struct random random = {.state = 3};
 	float values[VALUES + BEHIND];
 	uint16_t halves[VALUES];
 
-	(void)state;
 	for (const struct kernel *const *kernel = kernels; *kernel != NULL; kernel++)
 		for (size_t l = 0; l < sizeof(largest) / sizeof(largest[0]); l++) {
 			if (!(*kernel)->usable())
@@ -238,13 +233,12 @@ static void every_kernel_gives_the_nearest_halves(void **state)
 		}
 }
 
-static void every_kernel_cuts_off_to_bytes(void **state)
+TEST(every_kernel_cuts_off_to_bytes)
 {
 	struct random random = {.state = 4};
 	float values[VALUES + BEHIND];
 	uint8_t bytes[VALUES];
 
-	(void)state;
 	for (const struct kernel *const *kernel = kernels; *kernel != NULL; kernel++) {
 		if (!(*kernel)->usable())
 			continue;
@@ -255,15 +249,4 @@ static void every_kernel_cuts_off_to_bytes(void **state)
 			assert_int_equal(bytes[i],
 					 values[i] >= 255 ? 255 : (int)values[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kernel_gives_the_plain_sums_bit_by_bit),
-		cmocka_unit_test(every_kernel_gives_the_nearest_halves),
-		cmocka_unit_test(every_kernel_cuts_off_to_bytes),
-	};
-
-	return cmocka_run_group_tests_name("resample", tests, NULL, NULL);
 }

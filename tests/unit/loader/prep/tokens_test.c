@@ -1,15 +1,12 @@
 /* tokens_test.c - a window of tokens becomes numbers of the type that was asked for. */
 #include "loader/base/error.h"
 #include "loader/prep.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { LENGTH = 5, COUNT = LENGTH + 1 };
 
@@ -42,13 +39,12 @@ static int widen(enum prep_type type, unsigned width, void *out, struct error *e
 	return result;
 }
 
-static void tokens_of_16_bits_are_widened(void **state)
+TEST(tokens_of_16_bits_are_widened)
 {
 	static const int32_t want[COUNT] = {1, 256, 0xffff, 0x1234, 5, 6};
 	int32_t narrow[COUNT];
 	int64_t wide[COUNT];
 
-	(void)state;
 	assert_int_equal(widen(PREP_I32, 2, narrow, NULL), 0);
 	assert_int_equal(widen(PREP_I64, 2, wide, NULL), 0);
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -57,23 +53,21 @@ static void tokens_of_16_bits_are_widened(void **state)
 	}
 }
 
-static void tokens_of_32_bits_keep_all_of_them(void **state)
+TEST(tokens_of_32_bits_keep_all_of_them)
 {
 	int64_t wide[COUNT];
 
-	(void)state;
 	assert_int_equal(widen(PREP_I64, 4, wide, NULL), 0);
 	assert_int_equal(wide[0], 0x01000001);
 	assert_int_equal(wide[4], INT64_C(0x80000000));
 	assert_int_equal(wide[5], 9);
 }
 
-static void a_token_that_has_no_room_is_refused(void **state)
+TEST(a_token_that_has_no_room_is_refused)
 {
 	struct error err = {0};
 	int32_t narrow[COUNT];
 
-	(void)state;
 	assert_int_equal(widen(PREP_I32, 4, narrow, &err), -EBADMSG);
 	assert_string_equal(
 		err.message,
@@ -81,12 +75,11 @@ static void a_token_that_has_no_room_is_refused(void **state)
 		"else ask for int64");
 }
 
-static void other_bytes_are_no_window(void **state)
+TEST(other_bytes_are_no_window)
 {
 	struct error err = {0};
 	int64_t wide[COUNT];
 
-	(void)state;
 	assert_int_equal(widen(PREP_I64, 3, wide, &err), -EBADMSG);
 	assert_string_equal(err.message,
 			    "18 bytes are no window of 6 tokens of 16 or 32 bits");
@@ -100,11 +93,10 @@ static void assert_refused(const struct prep_config *config, const char *why)
 	assert_string_equal(err.message, why);
 }
 
-static void what_tokens_cannot_be_is_refused(void **state)
+TEST(what_tokens_cannot_be_is_refused)
 {
 	struct prep_config config = tokens(PREP_F32);
 
-	(void)state;
 	assert_refused(&config, "tokens are int64 or int32, not float32");
 	config = tokens(PREP_I64);
 	config.length = 0;
@@ -116,30 +108,15 @@ static void what_tokens_cannot_be_is_refused(void **state)
 	assert_refused(&config, "token_bits is 16 or 32, not 8");
 }
 
-static void a_window_is_told_in_words(void **state)
+TEST(a_window_is_told_in_words)
 {
 	struct prep_config config = tokens(PREP_I64);
 	char text[PREP_OUTPUT];
 
-	(void)state;
 	config.evaluate = true; /* which changes nothing of it */
 	prep_output(&config, text);
 	assert_string_equal(text, "int64 tokens 5");
 	config.token_bits = 32;
 	prep_output(&config, text);
 	assert_string_equal(text, "int64 tokens 5 of 32 bits");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tokens_of_16_bits_are_widened),
-		cmocka_unit_test(tokens_of_32_bits_keep_all_of_them),
-		cmocka_unit_test(a_token_that_has_no_room_is_refused),
-		cmocka_unit_test(other_bytes_are_no_window),
-		cmocka_unit_test(what_tokens_cannot_be_is_refused),
-		cmocka_unit_test(a_window_is_told_in_words),
-	};
-
-	return cmocka_run_group_tests_name("tokens", tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 #include "loader/base/error.h"
 #include "loader/ring.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 enum { SLOTS = 4, BATCH = 3, SAMPLE = 40, ROUNDS = 20000 };
 
@@ -23,14 +20,13 @@ static void publish(struct ring *ring, uint32_t slot)
 	ring_publish(ring, slot);
 }
 
-static void batches_come_in_the_order_they_were_published(void **state)
+TEST(batches_come_in_the_order_they_were_published)
 {
 	struct ring *ring = ring_open(&shape, NULL);
 	struct ring_reader *reader = ring_join(ring, NULL);
 	static const uint32_t order[] = {2, 0, 3, 1};
 	uint32_t slot;
 
-	(void)state;
 	assert_int_equal(ring_take(reader, 0, &slot), -EAGAIN);
 	for (int i = 0; i < SLOTS; i++)
 		publish(ring, order[i]);
@@ -44,13 +40,12 @@ static void batches_come_in_the_order_they_were_published(void **state)
 	ring_close(ring);
 }
 
-static void a_slot_is_free_only_when_its_batch_was_given_back(void **state)
+TEST(a_slot_is_free_only_when_its_batch_was_given_back)
 {
 	struct ring *ring = ring_open(&shape, NULL);
 	struct ring_reader *reader = ring_join(ring, NULL);
 	uint32_t first, second;
 
-	(void)state;
 	assert_true(ring_free(ring, 0));
 	publish(ring, 0);
 	publish(ring, 1);
@@ -69,12 +64,11 @@ static void a_slot_is_free_only_when_its_batch_was_given_back(void **state)
 }
 
 /* A program under "ulimit -f 1" is told, and not ended by SIGXFSZ. */
-static void memory_beyond_the_limit_of_files_is_an_error(void **state)
+TEST(memory_beyond_the_limit_of_files_is_an_error)
 {
 	struct rlimit limit, before;
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
 	limit.rlim_cur = 1024;
@@ -84,11 +78,10 @@ static void memory_beyond_the_limit_of_files_is_an_error(void **state)
 	assert_int_equal(err.code, EFBIG);
 }
 
-static void slots_are_page_aligned_and_do_not_overlap(void **state)
+TEST(slots_are_page_aligned_and_do_not_overlap)
 {
 	struct ring *ring = ring_open(&shape, NULL);
 
-	(void)state;
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
 		assert_int_equal((uintptr_t)ring_sample(ring, slot, 0) % 4096, 0);
 		memset(ring_sample(ring, slot, 0), (int)slot + 1, BATCH * SAMPLE);
@@ -106,7 +99,7 @@ static void slots_are_page_aligned_and_do_not_overlap(void **state)
 	ring_close(ring);
 }
 
-static void impossible_shapes_are_refused(void **state)
+TEST(impossible_shapes_are_refused)
 {
 	static const struct ring_shape bad[] = {
 		{.slots = 0, .batch = 1, .sample_bytes = 1},
@@ -116,7 +109,6 @@ static void impossible_shapes_are_refused(void **state)
 	};
 	struct error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_null(ring_open(&bad[i], &err));
 		assert_int_equal(err.code, EINVAL);
@@ -141,13 +133,12 @@ static void *write_all(void *context)
 	return NULL;
 }
 
-static void a_reader_sees_every_batch_whole_and_none_twice(void **state)
+TEST(a_reader_sees_every_batch_whole_and_none_twice)
 {
 	struct ring *ring = ring_open(&shape, NULL);
 	struct ring_reader *reader = ring_join(ring, NULL);
 	pthread_t writer;
 
-	(void)state;
 	pthread_create(&writer, NULL, write_all, ring);
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		uint32_t slot, value;
@@ -166,12 +157,11 @@ static void a_reader_sees_every_batch_whole_and_none_twice(void **state)
 	ring_close(ring);
 }
 
-static void memory_that_runs_out_is_an_error(void **state)
+TEST(memory_that_runs_out_is_an_error)
 {
 	struct ring *ring = NULL;
 	struct error err = {0};
 
-	(void)state;
 	for (unsigned nth = 1; nth <= 4; nth++) {
 		nomem_at(nth);
 		assert_null(ring_open(&shape, &err));
@@ -183,19 +173,4 @@ static void memory_that_runs_out_is_an_error(void **state)
 	assert_null(ring_join(ring, &err));
 	nomem_at(0);
 	ring_close(ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(batches_come_in_the_order_they_were_published),
-		cmocka_unit_test(a_slot_is_free_only_when_its_batch_was_given_back),
-		cmocka_unit_test(memory_beyond_the_limit_of_files_is_an_error),
-		cmocka_unit_test(slots_are_page_aligned_and_do_not_overlap),
-		cmocka_unit_test(impossible_shapes_are_refused),
-		cmocka_unit_test(a_reader_sees_every_batch_whole_and_none_twice),
-		cmocka_unit_test(memory_that_runs_out_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
 }

@@ -2,13 +2,10 @@
 #include "loader/plan.h"
 #include "loader/sampler.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { COUNT = 10, BATCH = 4, END = 5 };
 
@@ -29,11 +26,10 @@ static void expect_pass(struct plan *plan, uint64_t pass, const struct plan_pass
 	assert_int_equal(got.epoch, pass);
 }
 
-static void a_pass_is_an_epoch_until_the_end(void **state)
+TEST(a_pass_is_an_epoch_until_the_end)
 {
 	struct plan *plan = plan_epochs(&sampler, 0, END, &err);
 
-	(void)state;
 	assert_non_null(plan);
 	expect_pass(plan, 0, &(struct plan_pass){.first = 0, .length = COUNT});
 	expect_pass(plan, 4, &(struct plan_pass){.first = 4 * COUNT, .length = COUNT});
@@ -43,14 +39,13 @@ static void a_pass_is_an_epoch_until_the_end(void **state)
 	plan_free(plan);
 }
 
-static void a_shards_passes_are_in_the_samplers_order(void **state)
+TEST(a_shards_passes_are_in_the_samplers_order)
 {
 	const struct sampler_config shard = {
 		.count = 100, .seed = 7, .rank = 1, .world = 3};
 	struct plan *plan = plan_epochs(&shard, 0, UINT64_MAX, &err);
 	struct sampler *order = sampler_open(&shard, NULL);
 
-	(void)state;
 	assert_null(plan->ops->readers);
 	for (uint64_t pass = 0; pass < 3; pass++) {
 		expect_pass(plan, pass, &(struct plan_pass){33 * pass, 33, 0, pass});
@@ -62,21 +57,19 @@ static void a_shards_passes_are_in_the_samplers_order(void **state)
 	plan_free(plan);
 }
 
-static void whole_batches_leave_the_rest_as_spare(void **state)
+TEST(whole_batches_leave_the_rest_as_spare)
 {
 	struct plan *plan = plan_epochs(&sampler, BATCH, END, &err);
 
-	(void)state;
 	expect_pass(plan, 1, &(struct plan_pass){COUNT, 8, 2, 1});
 	assert_int_equal(plan_sample(plan, 1, 9), 9);
 	plan_free(plan);
 }
 
-static void a_rest_is_one_pass_and_whole_epochs_follow(void **state)
+TEST(a_rest_is_one_pass_and_whole_epochs_follow)
 {
 	struct plan *plan = plan_after(&sampler, 0, END, &rest, &err);
 
-	(void)state;
 	assert_non_null(plan);
 	expect_pass(plan, 2, &(struct plan_pass){.first = 20, .length = 5});
 	expect_pass(plan, 3, &(struct plan_pass){.first = 25, .length = COUNT});
@@ -89,11 +82,10 @@ static void a_rest_is_one_pass_and_whole_epochs_follow(void **state)
 	plan_free(plan);
 }
 
-static void a_rest_of_whole_batches_has_spare_samples_too(void **state)
+TEST(a_rest_of_whole_batches_has_spare_samples_too)
 {
 	struct plan *plan = plan_after(&sampler, BATCH, END, &rest, &err);
 
-	(void)state;
 	assert_non_null(plan);
 	expect_pass(plan, 2, &(struct plan_pass){.first = 20, .length = 4, .spare = 1});
 	expect_pass(plan, 3, &(struct plan_pass){.first = 25, .length = 8, .spare = 2});
@@ -101,11 +93,10 @@ static void a_rest_of_whole_batches_has_spare_samples_too(void **state)
 	plan_free(plan);
 }
 
-static void a_rest_that_can_not_be_is_refused(void **state)
+TEST(a_rest_that_can_not_be_is_refused)
 {
 	const uint32_t wild[] = {0, COUNT};
 
-	(void)state;
 	assert_null(
 		plan_after(&sampler, 0, END, &(struct plan_rest){0, wild, 2}, &err));
 	assert_int_equal(err.code, EBADMSG);
@@ -117,11 +108,10 @@ static void a_rest_that_can_not_be_is_refused(void **state)
 	assert_int_equal(err.code, EINVAL);
 }
 
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
 	struct plan *plan = NULL;
 
-	(void)state;
 	for (unsigned nth = 1; plan == NULL; nth++) {
 		assert_true(nth < 20);
 		err = (struct error){0};
@@ -133,19 +123,4 @@ static void memory_that_runs_out_is_told(void **state)
 	}
 	plan_free(plan);
 	plan_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pass_is_an_epoch_until_the_end),
-		cmocka_unit_test(a_shards_passes_are_in_the_samplers_order),
-		cmocka_unit_test(whole_batches_leave_the_rest_as_spare),
-		cmocka_unit_test(a_rest_is_one_pass_and_whole_epochs_follow),
-		cmocka_unit_test(a_rest_of_whole_batches_has_spare_samples_too),
-		cmocka_unit_test(a_rest_that_can_not_be_is_refused),
-		cmocka_unit_test(memory_that_runs_out_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 #include "loader/base/error.h"
 #include "loader/sampler.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <xxhash.h>
 
 static struct sampler *open_sampler(const struct sampler_config *config)
@@ -48,9 +46,8 @@ static const uint32_t worlds[] = {1, 2, 3, 8, 100};
 
 #define EACH(i, array) (size_t i = 0; i < sizeof(array) / sizeof((array)[0]); i++)
 
-static void ranks_read_every_sample_once_an_epoch(void **state)
+TEST(ranks_read_every_sample_once_an_epoch)
 {
-	(void)state;
 	for
 		EACH(i, counts)
 		for
@@ -73,9 +70,8 @@ static void ranks_read_every_sample_once_an_epoch(void **state)
 		}
 }
 
-static void even_ranks_read_as_much_as_each_other(void **state)
+TEST(even_ranks_read_as_much_as_each_other)
 {
-	(void)state;
 	for
 		EACH(i, counts)
 		for
@@ -98,11 +94,10 @@ static void even_ranks_read_as_much_as_each_other(void **state)
 			}
 }
 
-static void more_ranks_than_samples_leave_some_without(void **state)
+TEST(more_ranks_than_samples_leave_some_without)
 {
 	struct sampler_config config = {.count = 3, .world = 5};
 
-	(void)state;
 	for (config.rank = 0; config.rank < 5; config.rank++) {
 		struct sampler *sampler = open_sampler(&config);
 
@@ -112,7 +107,7 @@ static void more_ranks_than_samples_leave_some_without(void **state)
 }
 
 /* Pinned: runs of any version on any machine read in this order. */
-static void the_order_is_the_same_everywhere(void **state)
+TEST(the_order_is_the_same_everywhere)
 {
 	enum { COUNT = 1000, FIRST = 8 };
 	static const uint32_t first[FIRST] = {643, 724, 574, 474, 571, 412, 486, 957};
@@ -120,7 +115,6 @@ static void the_order_is_the_same_everywhere(void **state)
 	struct sampler *sampler = open_sampler(&config);
 	unsigned char bytes[COUNT * 2];
 
-	(void)state;
 	for (uint32_t i = 0; i < COUNT; i++) {
 		uint32_t sample = sampler_sample(sampler, 3, i);
 
@@ -134,7 +128,7 @@ static void the_order_is_the_same_everywhere(void **state)
 }
 
 /* Resuming, going back, and walking over an edge all see the one row. */
-static void any_position_can_be_asked_for_at_any_time(void **state)
+TEST(any_position_can_be_asked_for_at_any_time)
 {
 	enum { COUNT = 50, EPOCHS = 4 };
 	const struct sampler_config config = {.count = COUNT, .world = 3, .rank = 1};
@@ -142,7 +136,6 @@ static void any_position_can_be_asked_for_at_any_time(void **state)
 	struct sampler *sampler = open_sampler(&config);
 	uint32_t length = sampler_length(sampler);
 
-	(void)state;
 	for (uint64_t epoch = 0; epoch < EPOCHS; epoch++)
 		for (uint32_t i = 0; i < length; i++)
 			row[epoch][i] = sampler_sample(sampler, epoch, i);
@@ -158,7 +151,7 @@ static void any_position_can_be_asked_for_at_any_time(void **state)
 	sampler_close(sampler);
 }
 
-static void in_order_means_the_order_of_samples(void **state)
+TEST(in_order_means_the_order_of_samples)
 {
 	const struct sampler_config config = {
 		.count = UINT32_MAX,
@@ -168,7 +161,6 @@ static void in_order_means_the_order_of_samples(void **state)
 	};
 	struct sampler *sampler = open_sampler(&config);
 
-	(void)state;
 	assert_int_equal(sampler_sample(sampler, 5, 0), 2);
 	assert_int_equal(sampler_sample(sampler, 6, 1), 5);
 	assert_int_equal(sampler_length(sampler), UINT32_MAX / 3);
@@ -177,13 +169,12 @@ static void in_order_means_the_order_of_samples(void **state)
 	sampler_close(sampler);
 }
 
-static void a_bad_shard_is_refused(void **state)
+TEST(a_bad_shard_is_refused)
 {
 	const struct sampler_config empty = {.world = 1};
 	const struct sampler_config beyond = {.count = 9, .rank = 2, .world = 2};
 	struct error err = {0};
 
-	(void)state;
 	assert_null(sampler_open(&empty, &err));
 	assert_string_equal(err.message, "there are no samples to draw from");
 	assert_null(sampler_open(&beyond, &err));
@@ -191,13 +182,12 @@ static void a_bad_shard_is_refused(void **state)
 	assert_string_equal(err.message, "rank 2 is not one of 2: ranks count from 0");
 }
 
-static void sampler_open_says_so_when_memory_runs_out(void **state)
+TEST(sampler_open_says_so_when_memory_runs_out)
 {
 	const struct sampler_config config = {.count = 9, .world = 1};
 	struct sampler *sampler = NULL;
 	unsigned failures = 0;
 
-	(void)state;
 	while (sampler == NULL) {
 		struct error err = {0};
 
@@ -209,20 +199,4 @@ static void sampler_open_says_so_when_memory_runs_out(void **state)
 	}
 	assert_int_equal(failures, 3);
 	sampler_close(sampler);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks_read_every_sample_once_an_epoch),
-		cmocka_unit_test(even_ranks_read_as_much_as_each_other),
-		cmocka_unit_test(more_ranks_than_samples_leave_some_without),
-		cmocka_unit_test(the_order_is_the_same_everywhere),
-		cmocka_unit_test(any_position_can_be_asked_for_at_any_time),
-		cmocka_unit_test(in_order_means_the_order_of_samples),
-		cmocka_unit_test(a_bad_shard_is_refused),
-		cmocka_unit_test(sampler_open_says_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

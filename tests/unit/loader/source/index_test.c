@@ -5,12 +5,11 @@
 #include "loader/source/list.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void add_folder(struct index *index, const char *path, const char *real)
 {
@@ -111,14 +108,13 @@ static bool loads(const struct index_cache *cache)
 	return loaded;
 }
 
-static void a_kept_index_is_the_one_that_was_made(void **state)
+TEST_WITH(a_kept_index_is_the_one_that_was_made, scratch_setup, scratch_teardown)
 {
 	struct index made, loaded;
 	struct index_origin from;
 	struct index_cache cache;
 	struct stat status;
 
-	(void)state;
 	keep(&cache);
 	from = origin();
 	make_index(&made);
@@ -132,42 +128,38 @@ static void a_kept_index_is_the_one_that_was_made(void **state)
 	close(from.base);
 }
 
-static void a_changed_tree_does_not_fit(void **state)
+TEST_WITH(a_changed_tree_does_not_fit, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	assert_true(loads(&cache));
 	scratch_file("t/a/new.jpg", 1);
 	assert_false(loads(&cache));
 }
 
-static void a_removed_file_does_not_fit(void **state)
+TEST_WITH(a_removed_file_does_not_fit, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	assert_int_equal(unlink("t/b/2.jpg"), 0);
 	assert_false(loads(&cache));
 }
 
-static void a_removed_folder_does_not_fit(void **state)
+TEST_WITH(a_removed_folder_does_not_fit, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	assert_int_equal(rename("t/b", "b"), 0);
 	assert_false(loads(&cache));
 }
 
-static void another_size_does_not_fit(void **state)
+TEST_WITH(another_size_does_not_fit, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	scratch_file("t/b/2.jpg", 5);
 	assert_false(loads(&cache));
@@ -176,13 +168,12 @@ static void another_size_does_not_fit(void **state)
 }
 
 /* Setting times back, as rsync and tar do, does not set back the change time. */
-static void a_time_that_was_set_back_does_not_fit(void **state)
+TEST_WITH(a_time_that_was_set_back_does_not_fit, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 	struct timespec times[2];
 	struct stat status;
 
-	(void)state;
 	keep(&cache);
 	assert_int_equal(stat("t/a", &status), 0);
 	assert_int_equal(rename("t/a/1.jpg", "t/a/0.jpg"), 0);
@@ -201,13 +192,12 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void a_tree_that_has_just_changed_is_not_kept(void **state)
+TEST_WITH(a_tree_that_has_just_changed_is_not_kept, scratch_setup, scratch_teardown)
 {
 	int64_t before = now_ns(), after;
 	struct index_cache cache;
 	struct index index;
 
-	(void)state;
 	make_tree();
 	after = now_ns();
 	make_index(&index);
@@ -219,13 +209,12 @@ static void a_tree_that_has_just_changed_is_not_kept(void **state)
 	index_free(&index);
 }
 
-static void a_damaged_index_is_refused(void **state)
+TEST_WITH(a_damaged_index_is_refused, scratch_setup, scratch_teardown)
 {
 	struct index index, other;
 	unsigned char *block;
 	size_t size;
 
-	(void)state;
 	make_tree();
 	make_index(&index);
 	size = index_size(&index);
@@ -240,12 +229,11 @@ static void a_damaged_index_is_refused(void **state)
 	index_free(&other);
 }
 
-static void a_file_that_was_cut_is_not_used(void **state)
+TEST_WITH(a_file_that_was_cut_is_not_used, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 	struct stat status;
 
-	(void)state;
 	keep(&cache);
 	assert_int_equal(stat(cache.path, &status), 0);
 	assert_int_equal(truncate(cache.path, status.st_size - 1), 0);
@@ -254,12 +242,12 @@ static void a_file_that_was_cut_is_not_used(void **state)
 	assert_false(loads(&cache));
 }
 
-static void numbers_that_lead_out_of_an_index_are_refused(void **state)
+TEST_WITH(numbers_that_lead_out_of_an_index_are_refused, scratch_setup,
+	  scratch_teardown)
 {
 	struct index index, other;
 	size_t size;
 
-	(void)state;
 	make_tree();
 	make_index(&index);
 	size = index_size(&index);
@@ -289,7 +277,7 @@ static void numbers_that_lead_out_of_an_index_are_refused(void **state)
 }
 
 /* Both strings of a server's index of records lie in its text. */
-static void features_are_kept_with_an_index(void **state)
+TEST_WITH(features_are_kept_with_an_index, scratch_setup, scratch_teardown)
 {
 	const struct index_plan plan = {1, 1, 1, 12, false};
 	const struct index_stamp stamp = {0};
@@ -297,7 +285,6 @@ static void features_are_kept_with_an_index(void **state)
 	struct index index, other;
 	size_t size;
 
-	(void)state;
 	assert_int_equal(index_new(&index, &plan, NULL), 0);
 	index_add_folder(&index, "", &stamp);
 	index_add_class(&index, ".");
@@ -317,11 +304,11 @@ static void features_are_kept_with_an_index(void **state)
 	index_free(&index);
 }
 
-static void an_index_of_another_or_behind_a_link_is_not_used(void **state)
+TEST_WITH(an_index_of_another_or_behind_a_link_is_not_used, scratch_setup,
+	  scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(cache.path, 65534, 65534), 0);
@@ -334,11 +321,11 @@ static void an_index_of_another_or_behind_a_link_is_not_used(void **state)
 	assert_false(loads(&cache));
 }
 
-static void a_fifo_in_place_of_an_index_is_not_waited_for(void **state)
+TEST_WITH(a_fifo_in_place_of_an_index_is_not_waited_for, scratch_setup,
+	  scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	assert_int_equal(unlink(cache.path), 0);
 	assert_int_equal(mkfifo(cache.path, 0600), 0);
@@ -346,13 +333,12 @@ static void a_fifo_in_place_of_an_index_is_not_waited_for(void **state)
 }
 
 /* Until there is no room for it the index is kept; then the tree is listed. */
-static void a_full_disk_leaves_nothing_behind(void **state)
+TEST_WITH(a_full_disk_leaves_nothing_behind, scratch_setup, scratch_teardown)
 {
 	const struct rlimit limit = {100, 100};
 	struct index_cache cache;
 	int status;
 
-	(void)state;
 	if (fork() == 0) {
 		signal(SIGXFSZ, SIG_IGN);
 		make_tree();
@@ -366,13 +352,12 @@ static void a_full_disk_leaves_nothing_behind(void **state)
 	assert_int_equal(rmdir("kept"), 0);
 }
 
-static void what_a_crash_left_is_cleared_in_the_end(void **state)
+TEST_WITH(what_a_crash_left_is_cleared_in_the_end, scratch_setup, scratch_teardown)
 {
 	struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
 	struct index_cache cache;
 	char left[PATH_MAX + 8];
 
-	(void)state;
 	mkdir("kept", 0700);
 	make_tree();
 	index_cache_open(&cache, "kept", "t", "t", 0);
@@ -388,12 +373,11 @@ static void what_a_crash_left_is_cleared_in_the_end(void **state)
 	assert_int_equal(access(left, F_OK), -1);
 }
 
-static void indexes_lie_in_the_users_cache(void **state)
+TEST_WITH(indexes_lie_in_the_users_cache, scratch_setup, scratch_teardown)
 {
 	char expected[PATH_MAX];
 	struct index_cache cache;
 
-	(void)state;
 	make_tree();
 	snprintf(expected, sizeof(expected), "%s/dsa/index-", scratch_path());
 	setenv("XDG_CACHE_HOME", scratch_path(), 1);
@@ -409,11 +393,10 @@ static void indexes_lie_in_the_users_cache(void **state)
 	assert_string_equal(cache.path, "");
 }
 
-static void each_list_of_a_folder_has_its_own_index(void **state)
+TEST_WITH(each_list_of_a_folder_has_its_own_index, scratch_setup, scratch_teardown)
 {
 	struct index_cache one, other, tree;
 
-	(void)state;
 	make_tree();
 	index_cache_open(&one, "kept", "t", "t/one.txt", 0);
 	index_cache_open(&other, "kept", "t", "t/other.txt", 0);
@@ -435,13 +418,12 @@ static uint64_t digest(const char *dataset)
 }
 
 /* The kept index gets a mark, so that it can be told whether it was used. */
-static void a_source_opens_the_kept_index_while_it_fits(void **state)
+TEST_WITH(a_source_opens_the_kept_index_while_it_fits, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 	struct index index;
 	uint64_t real;
 
-	(void)state;
 	make_tree();
 	real = digest("t");
 	make_index(&index);
@@ -479,9 +461,8 @@ static void keep_list(uint64_t mark)
 	next_tick();
 }
 
-static void a_list_is_kept_until_it_is_written_again(void **state)
+TEST_WITH(a_list_is_kept_until_it_is_written_again, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	make_tree();
 	scratch_text("t/list", "a/1.jpg cat\n");
 	keep_list(4711);
@@ -492,12 +473,11 @@ static void a_list_is_kept_until_it_is_written_again(void **state)
 	assert_int_not_equal(digest("t/list"), 4711);
 }
 
-static void a_source_opens_where_no_index_can_be_kept(void **state)
+TEST_WITH(a_source_opens_where_no_index_can_be_kept, scratch_setup, scratch_teardown)
 {
 	const struct source_config config = {.threads = 1, .index_dir = "/proc/none"};
 	struct source *source;
 
-	(void)state;
 	make_tree();
 	source = source_open("t", &config, NULL);
 	assert_non_null(source);
@@ -505,11 +485,10 @@ static void a_source_opens_where_no_index_can_be_kept(void **state)
 }
 
 /* Memory that is short for the kept index may still do for a listing, or not. */
-static void loading_survives_when_memory_runs_out(void **state)
+TEST_WITH(loading_survives_when_memory_runs_out, scratch_setup, scratch_teardown)
 {
 	struct index_cache cache;
 
-	(void)state;
 	keep(&cache);
 	nomem_at(1);
 	assert_false(loads(&cache));
@@ -517,48 +496,14 @@ static void loading_survives_when_memory_runs_out(void **state)
 	assert_true(loads(&cache));
 }
 
-static void an_index_of_more_than_32_bits_is_refused(void **state)
+TEST(an_index_of_more_than_32_bits_is_refused)
 {
 	const struct index_plan plan = {1, (uint64_t)UINT32_MAX + 1, 1, 1, false};
 	struct error err = {0};
 	struct index index;
 
-	(void)state;
 	assert_int_equal(index_new(&index, &plan, &err), -EOVERFLOW);
 	assert_string_equal(err.message,
 			    "4294967296 samples with 1 bytes of names are more than an "
 			    "index holds (4 GiB of each)");
-}
-
-#define TEST(name)                                                                     \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_kept_index_is_the_one_that_was_made),
-		TEST(a_changed_tree_does_not_fit),
-		TEST(a_removed_file_does_not_fit),
-		TEST(a_removed_folder_does_not_fit),
-		TEST(another_size_does_not_fit),
-		TEST(a_time_that_was_set_back_does_not_fit),
-		TEST(a_tree_that_has_just_changed_is_not_kept),
-		TEST(a_damaged_index_is_refused),
-		TEST(a_file_that_was_cut_is_not_used),
-		TEST(numbers_that_lead_out_of_an_index_are_refused),
-		TEST(features_are_kept_with_an_index),
-		TEST(an_index_of_another_or_behind_a_link_is_not_used),
-		TEST(a_fifo_in_place_of_an_index_is_not_waited_for),
-		TEST(a_full_disk_leaves_nothing_behind),
-		TEST(what_a_crash_left_is_cleared_in_the_end),
-		TEST(indexes_lie_in_the_users_cache),
-		TEST(each_list_of_a_folder_has_its_own_index),
-		TEST(a_source_opens_the_kept_index_while_it_fits),
-		TEST(a_list_is_kept_until_it_is_written_again),
-		TEST(a_source_opens_where_no_index_can_be_kept),
-		TEST(loading_survives_when_memory_runs_out),
-		cmocka_unit_test(an_index_of_more_than_32_bits_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("index", tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* keys_test.c - listings that don't end. */
 #include "loader/source/keys/keys.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool is_picture(const void *context, const char *name)
 {
@@ -27,11 +24,10 @@ static unsigned add_all(struct keys *keys, const char *ending)
 	return i - 1;
 }
 
-static void keys_without_end_are_refused(void **state)
+TEST(keys_without_end_are_refused)
 {
 	static const char *const endings[] = {".jpg", ".txt"};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct keys keys = {
 			.prefix = "", .most = 1000, .is_sample = is_picture};
@@ -44,13 +40,12 @@ static void keys_without_end_are_refused(void **state)
 }
 
 /* Nor may those that nobody can ask for go on for ever. */
-static void keys_that_are_too_long_count_too(void **state)
+TEST(keys_that_are_too_long_count_too)
 {
 	struct keys keys = {.prefix = "", .most = 10, .is_sample = is_picture};
 	char key[2000];
 	int count = 0;
 
-	(void)state;
 	memset(key, 'k', sizeof(key));
 	key[sizeof(key) - 1] = '\0';
 	while (count < 20 && keys_add(&keys, key, strlen(key), 1, "") == 0)
@@ -58,14 +53,4 @@ static void keys_that_are_too_long_count_too(void **state)
 	assert_int_equal(count, 10);
 	assert_int_equal(keys.ignored, 10);
 	keys_fini(&keys);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_without_end_are_refused),
-		cmocka_unit_test(keys_that_are_too_long_count_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,11 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/source_opened.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jpeglib.h>
 
 static const struct source_config config = {.threads = 4, .index_dir = ""};
@@ -43,11 +41,10 @@ static const char *listing(const struct source *source)
 	return text;
 }
 
-static void a_tree_is_in_path_order(void **state)
+TEST_WITH(a_tree_is_in_path_order, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/b/2.jpg", 20);
 	scratch_file("t/b/10.jpg", 10);
 	scratch_file("t/b.x/1.JPEG", 3);
@@ -67,11 +64,10 @@ static void a_tree_is_in_path_order(void **state)
 	source_close(source);
 }
 
-static void what_is_no_picture_is_ignored_and_counted(void **state)
+TEST_WITH(what_is_no_picture_is_ignored_and_counted, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/a/1.jpg", 1);
 	scratch_file("t/a/1.jpg.txt", 1);
 	scratch_file("t/a/jpg", 1);
@@ -86,11 +82,10 @@ static void what_is_no_picture_is_ignored_and_counted(void **state)
 	source_close(source);
 }
 
-static void an_empty_class_keeps_its_label(void **state)
+TEST_WITH(an_empty_class_keeps_its_label, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/c/1.jpg", 1);
 	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/b", 0755);
@@ -100,11 +95,10 @@ static void an_empty_class_keeps_its_label(void **state)
 	source_close(source);
 }
 
-static void a_flat_folder_is_one_class(void **state)
+TEST_WITH(a_flat_folder_is_one_class, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/2.jpg", 2);
 	scratch_file("t/1.jpg", 1);
 	mkdir("t/empty", 0755);
@@ -114,11 +108,10 @@ static void a_flat_folder_is_one_class(void **state)
 	source_close(source);
 }
 
-static void links_are_followed(void **state)
+TEST_WITH(links_are_followed, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("elsewhere/1.jpg", 7);
 	scratch_file("t/a/2.jpg", 1);
 	assert_int_equal(symlink("../../elsewhere/1.jpg", "t/a/1.jpg"), 0);
@@ -134,9 +127,8 @@ static void links_are_followed(void **state)
 	source_close(source);
 }
 
-static void a_directory_loop_is_refused(void **state)
+TEST_WITH(a_directory_loop_is_refused, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/a/in", 0755);
 	assert_int_equal(symlink("../../a", "t/a/in/again"), 0);
@@ -150,11 +142,10 @@ static void a_directory_loop_is_refused(void **state)
 		       "in: remove the link");
 }
 
-static void names_may_hold_anything(void **state)
+TEST_WITH(names_may_hold_anything, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/<script>\n/'\"\\ \xff;.jpg", 1);
 	source = source_opened("t", &config);
 	assert_string_equal(listing(source),
@@ -167,9 +158,8 @@ static void names_may_hold_anything(void **state)
 		"it lies in: remove the link");
 }
 
-static void what_is_no_data_set_is_refused(void **state)
+TEST_WITH(what_is_no_data_set_is_refused, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	mkdir("empty", 0755);
 	scratch_file("docs/a/readme.txt", 1);
 	assert_int_equal(mkfifo("pipe", 0600), 0);
@@ -194,12 +184,11 @@ static void what_is_no_data_set_is_refused(void **state)
 }
 
 /* As somebody who may not read everything. */
-static void what_may_not_be_read_is_refused(void **state)
+TEST_WITH(what_may_not_be_read_is_refused, scratch_setup, scratch_teardown)
 {
 	pid_t child;
 	int status;
 
-	(void)state;
 	scratch_file("t/a/1.jpg", 1);
 	scratch_text("list", "t/a/1.jpg 0\n");
 	chmod(scratch_path(), 0755);
@@ -220,7 +209,7 @@ static void what_may_not_be_read_is_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void a_data_set_has_one_spelling(void **state)
+TEST_WITH(a_data_set_has_one_spelling, scratch_setup, scratch_teardown)
 {
 	static const char *const spelled[][2] = {
 		{"s3://b", "s3://b/"},
@@ -237,7 +226,6 @@ static void a_data_set_has_one_spelling(void **state)
 	};
 	char name[PATH_MAX], wanted[PATH_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(spelled) / sizeof(spelled[0]); i++) {
 		source_spelling(spelled[i][0], name, sizeof(name));
 		assert_string_equal(name, spelled[i][1]);
@@ -252,12 +240,11 @@ static void a_data_set_has_one_spelling(void **state)
 	assert_string_equal(name, wanted);
 }
 
-static void the_order_does_not_depend_on_threads(void **state)
+TEST_WITH(the_order_does_not_depend_on_threads, scratch_setup, scratch_teardown)
 {
 	static const unsigned threads[] = {1, 0, 1000};
 	struct source *source;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		char path[64];
 
@@ -278,12 +265,11 @@ static void the_order_does_not_depend_on_threads(void **state)
 }
 
 /* Pinned: results of different machines and versions are compared by it. */
-static void a_digest_is_the_same_everywhere(void **state)
+TEST_WITH(a_digest_is_the_same_everywhere, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 	uint64_t digest;
 
-	(void)state;
 	scratch_file("t/a/1.jpg", 300);
 	scratch_file("t/b/1.jpg", 2);
 	source = source_opened("t", &config);
@@ -296,11 +282,10 @@ static void a_digest_is_the_same_everywhere(void **state)
 	source_close(source);
 }
 
-static void a_list_keeps_its_order(void **state)
+TEST_WITH(a_list_keeps_its_order, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("set/b/2 of 3.jpg", 2);
 	scratch_file("set/a/1.jpg", 1);
 	scratch_text("set/train.txt", "# chosen by hand\n"
@@ -317,11 +302,10 @@ static void a_list_keeps_its_order(void **state)
 	source_close(source);
 }
 
-static void a_label_of_a_list_may_be_a_number(void **state)
+TEST_WITH(a_label_of_a_list_may_be_a_number, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("1.jpg", 1);
 	scratch_text("list", "1.jpg 12\n1.jpg 3\n");
 	source = source_opened("list", &config);
@@ -331,14 +315,13 @@ static void a_label_of_a_list_may_be_a_number(void **state)
 	source_close(source);
 }
 
-static void a_path_of_a_list_may_be_absolute(void **state)
+TEST_WITH(a_path_of_a_list_may_be_absolute, scratch_setup, scratch_teardown)
 {
 	char text[PATH_MAX], buffer[PATH_MAX];
 	struct source_place place;
 	struct source *source;
 	int fd;
 
-	(void)state;
 	scratch_file("set/1.jpg", 9);
 	mkdir("lists", 0755);
 	snprintf(text, sizeof(text), "%s/set/1.jpg 0\n", scratch_path());
@@ -352,7 +335,7 @@ static void a_path_of_a_list_may_be_absolute(void **state)
 	source_close(source);
 }
 
-static void a_bad_list_is_refused_with_its_line(void **state)
+TEST_WITH(a_bad_list_is_refused_with_its_line, scratch_setup, scratch_teardown)
 {
 	static const struct {
 		const char *text, *message;
@@ -378,7 +361,6 @@ static void a_bad_list_is_refused_with_its_line(void **state)
 		 "folder; the first is '1.jpg': No such file or directory"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = {0};
 
@@ -388,13 +370,12 @@ static void a_bad_list_is_refused_with_its_line(void **state)
 	}
 }
 
-static void words_are_ranked_however_many(void **state)
+TEST_WITH(words_are_ranked_however_many, scratch_setup, scratch_teardown)
 {
 	enum { WORDS = 1000 };
 	FILE *file = fopen("list", "w");
 	struct source *source;
 
-	(void)state;
 	scratch_file("1.jpg", 1);
 	for (unsigned i = 0; i < 3 * WORDS; i++)
 		fprintf(file, "1.jpg w%03u\n", i * 7 % WORDS);
@@ -407,13 +388,12 @@ static void words_are_ranked_however_many(void **state)
 	source_close(source);
 }
 
-static void a_path_that_cannot_be_opened_is_refused(void **state)
+TEST_WITH(a_path_that_cannot_be_opened_is_refused, scratch_setup, scratch_teardown)
 {
 	enum { LEVELS = 17, LENGTH = 255 };
 	char name[LENGTH + 1], text[PATH_MAX + 8];
 	struct error err = {0};
 
-	(void)state;
 	memset(text, 'x', PATH_MAX);
 	strcpy(text + PATH_MAX, " 0\n");
 	scratch_text("list", text);
@@ -433,25 +413,23 @@ static void a_path_that_cannot_be_opened_is_refused(void **state)
 		assert_true(rmdir(name) == 0 && (i == LEVELS - 1 || chdir("..") == 0));
 }
 
-static void a_binary_file_is_no_list(void **state)
+TEST_WITH(a_binary_file_is_no_list, scratch_setup, scratch_teardown)
 {
 	FILE *file = fopen("list", "w");
 
-	(void)state;
 	fwrite("1.jpg 0\n\0\0\0", 1, 11, file);
 	fclose(file);
 	source_refused("list", &config, EINVAL,
 		       "list:2: a 0 byte: this is no list of lines 'path label'");
 }
 
-static void a_synthetic_sample_is_a_picture(void **state)
+TEST(a_synthetic_sample_is_a_picture)
 {
 	struct source *source = source_opened("synthetic:35", &config);
 	struct jpeg_decompress_struct jpeg;
 	struct jpeg_error_mgr manager;
 	uint64_t bytes = 0;
 
-	(void)state;
 	jpeg.err = jpeg_std_error(&manager);
 	jpeg_create_decompress(&jpeg);
 	for (uint32_t i = 0; i < 35; i++) {
@@ -475,12 +453,11 @@ static void a_synthetic_sample_is_a_picture(void **state)
 	source_close(source);
 }
 
-static void synthetic_pictures_depend_on_the_seed_alone(void **state)
+TEST(synthetic_pictures_depend_on_the_seed_alone)
 {
 	static const uint64_t seed[] = {1, 1, 2};
 	uint64_t digest[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct source_config seeded = {.threads = 1u + i, .seed = seed[i]};
 		struct source *source = source_open("synthetic", &seeded, NULL);
@@ -493,9 +470,8 @@ static void synthetic_pictures_depend_on_the_seed_alone(void **state)
 	assert_int_not_equal(digest[0], digest[2]);
 }
 
-static void a_bad_synthetic_count_is_refused(void **state)
+TEST(a_bad_synthetic_count_is_refused)
 {
-	(void)state;
 	source_refused("synthetic:0", &config, EINVAL,
 		       "'synthetic:0' is no synthetic data set: give synthetic:COUNT, "
 		       "COUNT from 1 to 4294967295");
@@ -524,9 +500,8 @@ static unsigned failures_until_open(const char *dataset)
 	return failures;
 }
 
-static void source_open_says_so_when_memory_runs_out(void **state)
+TEST_WITH(source_open_says_so_when_memory_runs_out, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_file("t/a/1.jpg", 1);
 	scratch_file("t/b/1.jpg", 1);
 	scratch_text("words", "t/a/1.jpg cat\n");
@@ -535,38 +510,4 @@ static void source_open_says_so_when_memory_runs_out(void **state)
 	assert_in_range(failures_until_open("words"), 7, 12);
 	assert_in_range(failures_until_open("numbers"), 4, 8);
 	assert_int_equal(failures_until_open("synthetic"), 2);
-}
-
-#define TEST(name)                                                                     \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_tree_is_in_path_order),
-		TEST(what_is_no_picture_is_ignored_and_counted),
-		TEST(an_empty_class_keeps_its_label),
-		TEST(a_flat_folder_is_one_class),
-		TEST(links_are_followed),
-		TEST(a_directory_loop_is_refused),
-		TEST(names_may_hold_anything),
-		TEST(what_is_no_data_set_is_refused),
-		TEST(what_may_not_be_read_is_refused),
-		TEST(a_data_set_has_one_spelling),
-		TEST(the_order_does_not_depend_on_threads),
-		TEST(a_digest_is_the_same_everywhere),
-		TEST(a_list_keeps_its_order),
-		TEST(a_label_of_a_list_may_be_a_number),
-		TEST(a_path_of_a_list_may_be_absolute),
-		TEST(a_bad_list_is_refused_with_its_line),
-		TEST(words_are_ranked_however_many),
-		TEST(a_path_that_cannot_be_opened_is_refused),
-		TEST(a_binary_file_is_no_list),
-		cmocka_unit_test(a_synthetic_sample_is_a_picture),
-		cmocka_unit_test(synthetic_pictures_depend_on_the_seed_alone),
-		cmocka_unit_test(a_bad_synthetic_count_is_refused),
-		TEST(source_open_says_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("source", tests, NULL, NULL);
 }

@@ -4,19 +4,16 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/source_opened.h"
 #include "tests/lib/tar_bytes.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct tar_bytes tar;
 static struct source_config config = {.threads = 4, .index_dir = ""};
@@ -79,9 +76,8 @@ static void pair(const char *key, const char *picture, const char *label)
 	tar_bytes_text(&tar, '0', name, label);
 }
 
-static void a_key_joins_picture_and_label(void **state)
+TEST_WITH(a_key_joins_picture_and_label, tar_setup, scratch_teardown)
 {
-	(void)state;
 	pair("b/2", "two", "dog\n");
 	tar_bytes_text(&tar, '0', "a.b.seg.png", "mask");
 	tar_bytes_text(&tar, '0', "1.txt", " cat ");
@@ -95,9 +91,8 @@ static void a_key_joins_picture_and_label(void **state)
 			    "x.tar/3.jpe cat three|");
 }
 
-static void the_best_label_is_taken(void **state)
+TEST_WITH(the_best_label_is_taken, tar_setup, scratch_teardown)
 {
-	(void)state;
 	tar_bytes_text(&tar, '0', "1.txt", "a caption");
 	tar_bytes_text(&tar, '0', "1.json", "{\"class\": 5}");
 	tar_bytes_text(&tar, '0', "1.jpg", "one");
@@ -109,9 +104,8 @@ static void the_best_label_is_taken(void **state)
 	assert_string_equal(listing("x.tar"), "x.tar/1.jpg 7 one|x.tar/2.jpg 3 two|");
 }
 
-static void without_labels_folders_are_classes(void **state)
+TEST_WITH(without_labels_folders_are_classes, tar_setup, scratch_teardown)
 {
-	(void)state;
 	tar_bytes_text(&tar, '5', "data/", "");
 	tar_bytes_text(&tar, '0', "data/train/dog/1.jpg", "one");
 	tar_bytes_text(&tar, '0', "data/train/cat/in/2.jpg", "two");
@@ -122,9 +116,8 @@ static void without_labels_folders_are_classes(void **state)
 					      "x.tar/data/train/3.jpg . three|");
 }
 
-static void a_folder_and_a_pattern_are_many_shards(void **state)
+TEST_WITH(a_folder_and_a_pattern_are_many_shards, tar_setup, scratch_teardown)
 {
-	(void)state;
 	mkdir("s", 0755);
 	scratch_text("s/README", "");
 	for (int i = 10; i >= 9; i--) {
@@ -147,11 +140,10 @@ static void a_folder_and_a_pattern_are_many_shards(void **state)
 		       "and the last number, of at most 1048576 shards");
 }
 
-static void a_folder_with_pictures_is_none_of_shards(void **state)
+TEST_WITH(a_folder_with_pictures_is_none_of_shards, tar_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/a/1.jpg", 1);
 	scratch_file("t/backup.tar", 1);
 	source = source_open("t", &config, NULL);
@@ -183,11 +175,10 @@ static void long_names(const char *name, bool gnu)
 	tar_bytes_write(&tar, "x.tar");
 }
 
-static void long_names_are_read(void **state)
+TEST_WITH(long_names_are_read, tar_setup, scratch_teardown)
 {
 	char name[200], expected[1024];
 
-	(void)state;
 	memset(name, 'n', sizeof(name));
 	strcpy(name + 120, "/1.jpg");
 	long_names(name, true);
@@ -203,11 +194,10 @@ static void long_names_are_read(void **state)
 }
 
 /* The size in a pax header is that of the member, and so is one in base 256. */
-static void sizes_are_read_wherever_they_stand(void **state)
+TEST_WITH(sizes_are_read_wherever_they_stand, tar_setup, scratch_teardown)
 {
 	unsigned char *header;
 
-	(void)state;
 	tar_bytes_text(&tar, 'x', "pax", "9 size=3\n");
 	header = tar_bytes_text(&tar, '0', "1.jpg", "one");
 	memset(header + 124, '0', 11);
@@ -222,9 +212,8 @@ static void sizes_are_read_wherever_they_stand(void **state)
 }
 
 /* Names and links lead nowhere, as nothing is opened by them. */
-static void hostile_names_are_only_names(void **state)
+TEST_WITH(hostile_names_are_only_names, tar_setup, scratch_teardown)
 {
-	(void)state;
 	tar_bytes_text(&tar, '2', "1.jpg", "");
 	tar_bytes_text(&tar, '1', "2.jpg", "");
 	tar_bytes_text(&tar, '0', "/etc/3.jpg", "three");
@@ -234,11 +223,10 @@ static void hostile_names_are_only_names(void **state)
 			    "x.tar//etc/3.jpg etc three|x.tar/../../4.jpg .. four|");
 }
 
-static void what_is_no_tar_is_refused(void **state)
+TEST_WITH(what_is_no_tar_is_refused, tar_setup, scratch_teardown)
 {
 	unsigned char *header;
 
-	(void)state;
 	pair("1", "one", "0");
 	tar.bytes[1024] ^= 1;
 	assert_broken(EBADMSG,
@@ -273,9 +261,8 @@ static void what_is_no_tar_is_refused(void **state)
 	assert_broken(EBADMSG, "at byte 2560: a name has a 0 byte in it");
 }
 
-static void labels_must_fit_together(void **state)
+TEST_WITH(labels_must_fit_together, tar_setup, scratch_teardown)
 {
-	(void)state;
 	pair("1", "one", "0");
 	tar_bytes_text(&tar, '0', "2.jpg", "two");
 	assert_broken(ENODATA, "'2.jpg' has no label beside it, as others have (.cls, "
@@ -298,9 +285,8 @@ static void labels_must_fit_together(void **state)
 }
 
 /* The same archive has other samples then, also of an index that is kept. */
-static void recordings_are_what_audio_asks_for(void **state)
+TEST_WITH(recordings_are_what_audio_asks_for, tar_setup, scratch_teardown)
 {
-	(void)state;
 	pair("1", "picture", "0");
 	tar_bytes_text(&tar, '0', "2.wav", "sound");
 	tar_bytes_text(&tar, '0', "2.cls", "3");
@@ -319,9 +305,8 @@ static void recordings_are_what_audio_asks_for(void **state)
 	config.index_dir = "";
 }
 
-static void a_compressed_archive_is_refused(void **state)
+TEST_WITH(a_compressed_archive_is_refused, tar_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_text("x.tar.gz", "\x1f\x8b");
 	source_refused("x.tar.gz", &config, ENOTSUP,
 		       "'x.tar.gz' is compressed, so samples can't be read from the "
@@ -333,13 +318,12 @@ static void a_compressed_archive_is_refused(void **state)
 }
 
 /* An index that is kept fits until a shard or their number changes. */
-static void the_index_of_shards_is_kept(void **state)
+TEST_WITH(the_index_of_shards_is_kept, tar_setup, scratch_teardown)
 {
 	const struct source_config keeping = {.threads = 1, .index_dir = "kept"};
 	struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
 	struct source *source;
 
-	(void)state;
 	pair("1", "one", "0");
 	scratch_file("s/x", 1);
 	tar_bytes_write(&tar, "s/a.tar");
@@ -356,13 +340,12 @@ static void the_index_of_shards_is_kept(void **state)
 	source_close(source);
 }
 
-static void no_memory_is_said(void **state)
+TEST_WITH(no_memory_is_said, tar_setup, scratch_teardown)
 {
 	const struct source_config one = {.threads = 1, .index_dir = ""};
 	struct source *source = NULL;
 	unsigned failures = 0;
 
-	(void)state;
 	pair("1", "one", "dog");
 	tar_bytes_write(&tar, "x.tar");
 	while (source == NULL) {
@@ -376,28 +359,4 @@ static void no_memory_is_said(void **state)
 	}
 	source_close(source);
 	assert_in_range(failures, 8, 20);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, tar_setup, scratch_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_key_joins_picture_and_label),
-		TEST(the_best_label_is_taken),
-		TEST(without_labels_folders_are_classes),
-		TEST(a_folder_and_a_pattern_are_many_shards),
-		TEST(a_folder_with_pictures_is_none_of_shards),
-		TEST(long_names_are_read),
-		TEST(sizes_are_read_wherever_they_stand),
-		TEST(hostile_names_are_only_names),
-		TEST(what_is_no_tar_is_refused),
-		TEST(labels_must_fit_together),
-		TEST(recordings_are_what_audio_asks_for),
-		TEST(a_compressed_archive_is_refused),
-		TEST(the_index_of_shards_is_kept),
-		TEST(no_memory_is_said),
-	};
-
-	return cmocka_run_group_tests_name("tar", tests, NULL, NULL);
 }

@@ -5,19 +5,16 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/source_opened.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct archive archive;
 
@@ -97,12 +94,11 @@ static const char *sample_text(const struct source *source, uint32_t sample)
 	return text;
 }
 
-static void records_are_samples(void **state)
+TEST_WITH(records_are_samples, tfrecord_setup, tfrecord_teardown)
 {
 	char name[64];
 	struct source *source;
 
-	(void)state;
 	add("one", 3, "dog");
 	add("two", 1, "cat");
 	write_to("x.tfrecord");
@@ -118,11 +114,10 @@ static void records_are_samples(void **state)
 }
 
 /* Another feature is another data set, also where an index is kept. */
-static void features_can_be_named(void **state)
+TEST_WITH(features_can_be_named, tfrecord_setup, tfrecord_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	add("one", 3, "dog");
 	write_to("x.tfrec");
 	source = opened("x.tfrec", NULL, "image/class/text");
@@ -133,11 +128,10 @@ static void features_can_be_named(void **state)
 	source_close(source);
 }
 
-static void files_that_are_counted_are_shards(void **state)
+TEST_WITH(files_that_are_counted_are_shards, tfrecord_setup, tfrecord_teardown)
 {
 	static const char *const names[] = {"s", "s/t-{00000..00001}-of-00002"};
 
-	(void)state;
 	add("one", 0, "a");
 	write_to("s/t-00000-of-00002");
 	add("two", 1, "b");
@@ -152,11 +146,10 @@ static void files_that_are_counted_are_shards(void **state)
 }
 
 /* Also where features are named, as labels are learnt then. */
-static void shards_may_be_empty(void **state)
+TEST_WITH(shards_may_be_empty, tfrecord_setup, tfrecord_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("s/a.tfrecord", 0);
 	add("one", 3, "dog");
 	write_to("s/b.tfrecord");
@@ -170,12 +163,11 @@ static void shards_may_be_empty(void **state)
 }
 
 /* Of any byte of a record, but its length's. */
-static void a_changed_byte_is_found_when_it_is_read(void **state)
+TEST_WITH(a_changed_byte_is_found_when_it_is_read, tfrecord_setup, tfrecord_teardown)
 {
 	struct source *source;
 	size_t size;
 
-	(void)state;
 	add("one", 0, "a");
 	size = archive.size;
 	add("two", 0, "a");
@@ -198,11 +190,10 @@ static void a_changed_byte_is_found_when_it_is_read(void **state)
 	}
 }
 
-static void what_is_no_tfrecord_is_refused(void **state)
+TEST_WITH(what_is_no_tfrecord_is_refused, tfrecord_setup, tfrecord_teardown)
 {
 	size_t size;
 
-	(void)state;
 	add("one", 0, "a");
 	size = archive.size;
 	add("two", 0, "a");
@@ -228,13 +219,12 @@ static void what_is_no_tfrecord_is_refused(void **state)
 		       "picture or recording (DSA_LOADER=image_feature=NAME)");
 }
 
-static void a_picture_must_be_found(void **state)
+TEST_WITH(a_picture_must_be_found, tfrecord_setup, tfrecord_teardown)
 {
 	const struct source_config other = {.index_dir = "", .image_feature = "pixels"};
 	const struct source_config audio = {.index_dir = "", .prep = "audio"};
 	struct error err = {0};
 
-	(void)state;
 	add("one", 0, "a");
 	write_to("x.tfrecord");
 	assert_null(source_open("x.tfrecord", &other, &err));
@@ -253,13 +243,12 @@ static void a_picture_must_be_found(void **state)
 		"image/format");
 }
 
-static void no_memory_is_said(void **state)
+TEST_WITH(no_memory_is_said, tfrecord_setup, tfrecord_teardown)
 {
 	const struct source_config one = {.threads = 1, .index_dir = ""};
 	struct source *source = NULL;
 	unsigned failures = 0;
 
-	(void)state;
 	add("one", 0, "a");
 	write_to("x.tfrecord");
 	while (source == NULL) {
@@ -273,23 +262,4 @@ static void no_memory_is_said(void **state)
 	}
 	source_close(source);
 	assert_in_range(failures, 8, 20);
-}
-
-#define TEST(name)                                                                     \
-	cmocka_unit_test_setup_teardown(name, tfrecord_setup, tfrecord_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(records_are_samples),
-		TEST(features_can_be_named),
-		TEST(files_that_are_counted_are_shards),
-		TEST(shards_may_be_empty),
-		TEST(a_changed_byte_is_found_when_it_is_read),
-		TEST(what_is_no_tfrecord_is_refused),
-		TEST(a_picture_must_be_found),
-		TEST(no_memory_is_said),
-	};
-
-	return cmocka_run_group_tests_name("tfrecord", tests, NULL, NULL);
 }

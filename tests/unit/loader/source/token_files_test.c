@@ -5,18 +5,15 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/source_opened.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct source_config config = {
 	.threads = 2, .index_dir = "", .prep = "tokens", .length = 10};
@@ -54,9 +51,9 @@ static const char *listing(const char *dataset, const struct source_config *how)
 	return text;
 }
 
-static void a_window_begins_with_the_last_token_of_the_one_before(void **state)
+TEST_WITH(a_window_begins_with_the_last_token_of_the_one_before, scratch_setup,
+	  scratch_teardown)
 {
-	(void)state;
 	scratch_file("a.bin", 2 * 31);
 	assert_string_equal(listing("a.bin", &config),
 			    "a.bin 0+22 .|a.bin 20+22 .|a.bin 40+22 .|");
@@ -66,11 +63,10 @@ static void a_window_begins_with_the_last_token_of_the_one_before(void **state)
 	assert_string_equal(listing("t/c.bin", &config), "c.bin 0+22 .|");
 }
 
-static void names_and_settings_say_how_wide_tokens_are(void **state)
+TEST_WITH(names_and_settings_say_how_wide_tokens_are, scratch_setup, scratch_teardown)
 {
 	struct source_config wide = config;
 
-	(void)state;
 	scratch_file("a.u32", 4 * 11);
 	scratch_file("a.bin", 4 * 11);
 	scratch_file("a.u16", 2 * 11);
@@ -81,11 +77,11 @@ static void names_and_settings_say_how_wide_tokens_are(void **state)
 	assert_string_equal(listing("a.u16", &wide), "a.u16 0+22 .|");
 }
 
-static void windows_do_not_cross_files_and_have_their_labels(void **state)
+TEST_WITH(windows_do_not_cross_files_and_have_their_labels, scratch_setup,
+	  scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("t/code/a.bin", 2 * 21);
 	scratch_file("t/code/b.bin", 2 * 10); /* no window */
 	scratch_file("t/prose/deep/c.u32", 4 * 11);
@@ -104,12 +100,11 @@ static void windows_do_not_cross_files_and_have_their_labels(void **state)
 			    "t/prose/deep/c.u32 0+44 1|");
 }
 
-static void a_window_has_a_name(void **state)
+TEST_WITH(a_window_has_a_name, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 	char name[64];
 
-	(void)state;
 	scratch_file("t/x/a.u32", 4 * 31);
 	source = open_source("t", &config);
 	assert_string_equal(source_name(source, 2, name, sizeof(name)),
@@ -118,13 +113,12 @@ static void a_window_has_a_name(void **state)
 }
 
 /* Also where the folder's index is kept, which pictures of the same folder have, too. */
-static void a_file_that_grew_has_more_windows(void **state)
+TEST_WITH(a_file_that_grew_has_more_windows, scratch_setup, scratch_teardown)
 {
 	struct source_config kept = config;
 	struct source *source;
 	uint64_t digest;
 
-	(void)state;
 	kept.index_dir = "kept";
 	scratch_file("t/x/a.bin", 2 * 11);
 	source = open_source("t", &kept);
@@ -138,9 +132,8 @@ static void a_file_that_grew_has_more_windows(void **state)
 	source_close(source);
 }
 
-static void what_has_no_tokens_is_refused(void **state)
+TEST_WITH(what_has_no_tokens_is_refused, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_file("odd.bin", 101);
 	source_refused(
 		"odd.bin", &config, EINVAL,
@@ -168,7 +161,7 @@ static void what_has_no_tokens_is_refused(void **state)
 		"synthetic[:COUNT]");
 }
 
-static void more_windows_than_samples_can_be_are_refused(void **state)
+TEST(more_windows_than_samples_can_be_are_refused)
 {
 	struct token_file file[] = {{.size = UINT64_C(4) << 32, .shift = 1},
 				    {.size = UINT64_C(1) << 62, .shift = 2}};
@@ -176,7 +169,6 @@ static void more_windows_than_samples_can_be_are_refused(void **state)
 	struct error err = {0};
 	uint64_t offset;
 
-	(void)state;
 	assert_int_equal(token_files_lay_out(&files, &err), -EOVERFLOW);
 	assert_string_equal(err.message, "there are more than 4294967295 windows of 1 "
 					 "tokens: make length larger");
@@ -189,11 +181,10 @@ static void more_windows_than_samples_can_be_are_refused(void **state)
 	assert_int_equal(token_files_lay_out(&files, NULL), -EOVERFLOW);
 }
 
-static void they_say_so_when_memory_runs_out(void **state)
+TEST_WITH(they_say_so_when_memory_runs_out, scratch_setup, scratch_teardown)
 {
 	struct source *source = NULL;
 
-	(void)state;
 	scratch_file("a.bin", 2 * 31);
 	for (unsigned nth = 1; source == NULL; nth++) {
 		struct error err = {0};
@@ -205,20 +196,4 @@ static void they_say_so_when_memory_runs_out(void **state)
 		assert_true(nth < 20);
 	}
 	source_close(source);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(a_window_begins_with_the_last_token_of_the_one_before),
-		IN_SCRATCH(names_and_settings_say_how_wide_tokens_are),
-		IN_SCRATCH(windows_do_not_cross_files_and_have_their_labels),
-		IN_SCRATCH(a_window_has_a_name),
-		IN_SCRATCH(a_file_that_grew_has_more_windows),
-		IN_SCRATCH(what_has_no_tokens_is_refused),
-		cmocka_unit_test(more_windows_than_samples_can_be_are_refused),
-		IN_SCRATCH(they_say_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("token_files", tests, NULL, NULL);
 }

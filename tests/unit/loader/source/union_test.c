@@ -4,17 +4,14 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/shard.h"
 #include "tests/lib/source_opened.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct source_config config = {.threads = 2, .index_dir = ""};
 
@@ -51,11 +48,10 @@ static const char *listing(const struct source *source)
 	return text;
 }
 
-static void a_file_in_both_parts_is_one_sample(void **state)
+TEST_WITH(a_file_in_both_parts_is_one_sample, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("a/x/1.jpg", 10);
 	scratch_file("a/x/2.jpg", 20);
 	scratch_file("b/y/0.jpg", 30);
@@ -73,11 +69,10 @@ static void a_file_in_both_parts_is_one_sample(void **state)
 	source_close(source);
 }
 
-static void a_data_set_with_itself_is_itself(void **state)
+TEST_WITH(a_data_set_with_itself_is_itself, scratch_setup, scratch_teardown)
 {
 	struct source *source;
 
-	(void)state;
 	scratch_file("s/x/1.jpg", 10);
 	assert_int_equal(link("s/x/1.jpg", "s/x/2.jpg"), 0); /* twice the same file */
 	scratch_file("s/x/3.jpg", 5);
@@ -92,14 +87,13 @@ static void a_data_set_with_itself_is_itself(void **state)
 }
 
 /* Of one file two parts, one of which both data sets have, and the file itself. */
-static void a_part_of_a_file_is_one_sample_by_its_offset(void **state)
+TEST_WITH(a_part_of_a_file_is_one_sample_by_its_offset, scratch_setup, scratch_teardown)
 {
 	static const struct shard_member left[] = {{0, 100}, {512, 30}};
 	static const struct shard_member right[] = {{512, 30}, {600, 20}};
 	struct source *parts[3], *source;
 	char name[64];
 
-	(void)state;
 	scratch_file("t/x/shard.jpg", 1000);
 	parts[0] = shard_open("t/x", "shard.jpg", left, 2);
 	parts[1] = shard_open("t", "x/shard.jpg", right, 2);
@@ -117,12 +111,11 @@ static void a_part_of_a_file_is_one_sample_by_its_offset(void **state)
 	source_close(source);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST_WITH(no_memory_is_an_error, scratch_setup, scratch_teardown)
 {
 	struct source *source = NULL;
 	unsigned failures = 0;
 
-	(void)state;
 	scratch_file("m/x/1.jpg", 10);
 	while (source == NULL) {
 		struct source *const parts[] = {source_opened("m", &config),
@@ -137,19 +130,4 @@ static void no_memory_is_an_error(void **state)
 	}
 	assert_int_equal(failures, 8);
 	source_close(source);
-}
-
-#define TEST(name)                                                                     \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_file_in_both_parts_is_one_sample),
-		TEST(a_data_set_with_itself_is_itself),
-		TEST(a_part_of_a_file_is_one_sample_by_its_offset),
-		TEST(no_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("union", tests, NULL, NULL);
 }

@@ -6,15 +6,12 @@
 #include "loader/base/error.h"
 #include "models/cache/block_fetch.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 enum { EPOCHS = 2, ROWS = 6 };
 
@@ -112,9 +109,8 @@ static void compare(const struct workload *workload, const struct row *row)
 	}
 }
 
-static void the_published_rows_come_out(void **state)
+TEST(the_published_rows_come_out)
 {
-	(void)state;
 	for (int w = 0; w < 2; w++)
 		for (int i = 0; i < ROWS && workloads[w].rows[i].fetch > 0; i++)
 			compare(&workloads[w], &workloads[w].rows[i]);
@@ -122,9 +118,8 @@ static void the_published_rows_come_out(void **state)
 
 /* Fetches that do not meet are as they are; two that begin together are in each other's
  * way: without that the misses of 256 would be those of 512. */
-static void turns_matter_only_where_fetches_meet(void **state)
+TEST(turns_matter_only_where_fetches_meet)
 {
-	(void)state;
 	for (int w = 0; w < 2; w++)
 		for (int i = 0; i < ROWS && workloads[w].rows[i].fetch > 0; i++) {
 			const struct row *row = &workloads[w].rows[i];
@@ -141,7 +136,7 @@ static void turns_matter_only_where_fetches_meet(void **state)
 
 /* Of a FIFO of K, and N samples of which a third is drawn for each epoch: hits of the
  * second are N ln(N / (N - K)) - K. */
-static void a_fifo_follows_its_closed_form(void **state)
+TEST(a_fifo_follows_its_closed_form)
 {
 	static const double published[] = {.989, .953, .888};
 	struct block_fetch config = {.total = 300000,
@@ -151,7 +146,6 @@ static void a_fifo_follows_its_closed_form(void **state)
 				     .epochs = EPOCHS,
 				     .seed = 7};
 
-	(void)state;
 	for (int quarters = 1; quarters <= 3; quarters++) {
 		struct block_epoch epochs[EPOCHS];
 		double n = config.total, k = config.shard * quarters / 4.;
@@ -169,7 +163,7 @@ static void a_fifo_follows_its_closed_form(void **state)
 
 /* A FIFO of a fetch and its threshold loses what a batch has not used yet when the next fetch
  * comes in; a larger one does not. */
-static void a_small_fifo_loses_what_was_fetched(void **state)
+TEST(a_small_fifo_loses_what_was_fetched)
 {
 	struct block_fetch config = {.total = 30000,
 				     .shard = 10000,
@@ -186,7 +180,6 @@ static void a_small_fifo_loses_what_was_fetched(void **state)
 				     .seed = 3};
 	struct block_epoch small, large;
 
-	(void)state;
 	assert_int_equal(block_fetch_replay(&config, &small, NULL), 0);
 	config.capacity = 2048;
 	assert_int_equal(block_fetch_replay(&config, &large, NULL), 0);
@@ -197,7 +190,7 @@ static void a_small_fifo_loses_what_was_fetched(void **state)
 	assert_true(small.miss_ratio > large.miss_ratio);
 }
 
-static void refuses_what_makes_no_sense(void **state)
+TEST(refuses_what_makes_no_sense)
 {
 	const struct block_fetch good = {
 		.total = 9, .shard = 3, .batch = 1, .epochs = 1};
@@ -205,7 +198,6 @@ static void refuses_what_makes_no_sense(void **state)
 	struct block_epoch epoch;
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(block_fetch_replay(&good, &epoch, &err), 0);
 	bad.shard = 10;
 	assert_int_equal(block_fetch_replay(&bad, &epoch, &err), -EINVAL);
@@ -220,14 +212,13 @@ static void refuses_what_makes_no_sense(void **state)
 	assert_int_equal(block_fetch_replay(&bad, &epoch, &err), -EINVAL);
 }
 
-static void memory_short_is_told(void **state)
+TEST(memory_short_is_told)
 {
 	const struct block_fetch config = {
 		.total = 9, .shard = 3, .batch = 1, .epochs = 1};
 	struct block_epoch epoch;
 	int result = -ENOMEM;
 
-	(void)state;
 	for (unsigned nth = 1; result != 0; nth++) {
 		nomem_at(nth);
 		result = block_fetch_replay(&config, &epoch, NULL);
@@ -235,18 +226,4 @@ static void memory_short_is_told(void **state)
 		assert_true(result == 0 || result == -ENOMEM);
 		assert_true(nth < 20);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_published_rows_come_out),
-		cmocka_unit_test(turns_matter_only_where_fetches_meet),
-		cmocka_unit_test(a_fifo_follows_its_closed_form),
-		cmocka_unit_test(a_small_fifo_loses_what_was_fetched),
-		cmocka_unit_test(refuses_what_makes_no_sense),
-		cmocka_unit_test(memory_short_is_told),
-	};
-
-	return cmocka_run_group_tests_name("block_fetch", tests, NULL, NULL);
 }

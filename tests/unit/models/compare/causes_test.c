@@ -1,13 +1,9 @@
 #include "models/compare/amount_text.h"
 #include "models/compare/causes.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct profile base, now;
 static struct causes causes;
@@ -95,9 +91,8 @@ static void are(unsigned count, const char *const *texts)
 	are(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),               \
 	    (const char *const[]){__VA_ARGS__})
 
-static void nothing_changed_and_nothing_is_said(void **state)
+TEST_WITH(nothing_changed_and_nothing_is_said, setup, teardown)
 {
-	(void)state;
 	are(0, NULL);
 	profile_word_set(&now.engine, profile_engines,
 			 "pread"); /* the one change there is */
@@ -105,9 +100,8 @@ static void nothing_changed_and_nothing_is_said(void **state)
 }
 
 /* Such runs say nothing of how far apart two that are alike would be. */
-static void of_observed_runs_it_is_told_that_no_interval_is_known(void **state)
+TEST_WITH(of_observed_runs_it_is_told_that_no_interval_is_known, setup, teardown)
 {
-	(void)state;
 	slow(.5, 0, 0);
 	for (int i = 0; i < 2; i++) {
 		struct profile *one = i == 0 ? &base : &now;
@@ -125,9 +119,8 @@ static void of_observed_runs_it_is_told_that_no_interval_is_known(void **state)
 }
 
 /* It was tried out each time, and both are about as fast. */
-static void an_engine_that_was_chosen_is_no_cause(void **state)
+TEST_WITH(an_engine_that_was_chosen_is_no_cause, setup, teardown)
 {
-	(void)state;
 	profile_text(&base.engine_reason, "uring: 655 MB/s against pread 621");
 	profile_word_set(&now.engine, profile_engines, "pread");
 	profile_text(&now.engine_reason, "pread: 640 MB/s against uring 633");
@@ -139,9 +132,8 @@ static void an_engine_that_was_chosen_is_no_cause(void **state)
 }
 
 /* A baseline does not say why; what was asked does. */
-static void an_engine_that_nobody_asked_a_baseline_for_is_no_cause(void **state)
+TEST_WITH(an_engine_that_nobody_asked_a_baseline_for_is_no_cause, setup, teardown)
 {
-	(void)state;
 	profile_text(&base.loader, "workers=2,prefetch=3");
 	profile_word_set(&now.engine, profile_engines, "pread");
 	profile_text(&now.engine_reason, "pread: 640 MB/s against uring 633");
@@ -153,9 +145,8 @@ static void an_engine_that_nobody_asked_a_baseline_for_is_no_cause(void **state)
 }
 
 /* As many as requests took, each time. */
-static void reads_in_flight_that_were_found_are_no_cause(void **state)
+TEST_WITH(reads_in_flight_that_were_found_are_no_cause, setup, teardown)
 {
-	(void)state;
 	base.fetch_depth = 16;
 	now.fetch_depth = 24;
 	ARE("reads in flight grew from 16 to 24");
@@ -163,9 +154,8 @@ static void reads_in_flight_that_were_found_are_no_cause(void **state)
 	are(0, NULL);
 }
 
-static void small_reads_explain_a_fetch_stall(void **state)
+TEST_WITH(small_reads_explain_a_fetch_stall, setup, teardown)
 {
-	(void)state;
 	now.counted.reads = 32000;
 	slow(1, 0, 0);
 	profile_word_set(&now.engine, profile_engines, "pread");
@@ -178,9 +168,8 @@ static void small_reads_explain_a_fetch_stall(void **state)
 	    "fetch stall");
 }
 
-static void counts_alone_are_told_with_what_they_come_to(void **state)
+TEST_WITH(counts_alone_are_told_with_what_they_come_to, setup, teardown)
 {
-	(void)state;
 	without_time(&base);
 	without_time(&now);
 	now.counted.reads = 32000;
@@ -191,9 +180,8 @@ static void counts_alone_are_told_with_what_they_come_to(void **state)
 	    "files opened or GETs per sample grew from 1 to 2");
 }
 
-static void files_opened_again_are_no_smaller_reads(void **state)
+TEST_WITH(files_opened_again_are_no_smaller_reads, setup, teardown)
 {
-	(void)state;
 	without_time(&now);
 	now.counted.opens++;
 	now.counted.reads++;
@@ -204,9 +192,8 @@ static void files_opened_again_are_no_smaller_reads(void **state)
 	    "files opened or GETs per sample grew from 1 to 1.001");
 }
 
-static void more_bytes_are_no_smaller_reads(void **state)
+TEST_WITH(more_bytes_are_no_smaller_reads, setup, teardown)
 {
-	(void)state;
 	without_time(&now);
 	now.counted.reads = 4000;
 	now.counted.read_bytes *= 2;
@@ -214,9 +201,8 @@ static void more_bytes_are_no_smaller_reads(void **state)
 	    "bytes read per sample grew from 128 KiB to 256 KiB");
 }
 
-static void a_change_for_the_better_is_no_cause_of_a_stall(void **state)
+TEST_WITH(a_change_for_the_better_is_no_cause_of_a_stall, setup, teardown)
 {
-	(void)state;
 	slow(0, 1, 0);
 	now.workers = 8;
 	now.fetch_depth = 1; /* of fetch */
@@ -237,9 +223,8 @@ static void has_fact(struct profile *profile, const char *key, const char *value
 	profile_text(&fact->value, "%s", value);
 }
 
-static void the_kernel_is_named_where_nothing_else_is(void **state)
+TEST_WITH(the_kernel_is_named_where_nothing_else_is, setup, teardown)
 {
-	(void)state;
 	has_fact(&base, "kernel", "Linux 6.1");
 	has_fact(&now, "kernel", "Linux 6.2");
 	are(0, NULL);
@@ -254,9 +239,8 @@ static void the_kernel_is_named_where_nothing_else_is(void **state)
 			    "prep grew from none to 8 ms");
 }
 
-static void another_gpu_explains_a_slower_step_and_no_prep(void **state)
+TEST_WITH(another_gpu_explains_a_slower_step_and_no_prep, setup, teardown)
 {
-	(void)state;
 	has_fact(&base, "gpu", "Large");
 	has_fact(&base, "gpu_count", "2");
 	has_fact(&now, "gpu", "Small");
@@ -273,9 +257,8 @@ static void another_gpu_explains_a_slower_step_and_no_prep(void **state)
 	assert_null(strstr(causes.text[0], "GPU"));
 }
 
-static void the_driver_of_a_gpu_is_named_where_nothing_else_is(void **state)
+TEST_WITH(the_driver_of_a_gpu_is_named_where_nothing_else_is, setup, teardown)
 {
-	(void)state;
 	has_fact(&base, "gpu_driver", "580.1");
 	has_fact(&now, "gpu_driver", "570.2");
 	slow(-.3, -.1, .6);
@@ -284,9 +267,8 @@ static void the_driver_of_a_gpu_is_named_where_nothing_else_is(void **state)
 					       "from 580.1 to 570.2"));
 }
 
-static void a_machine_without_a_gpu_is_another_one(void **state)
+TEST_WITH(a_machine_without_a_gpu_is_another_one, setup, teardown)
 {
-	(void)state;
 	has_fact(&base, "cpu", "the same");
 	has_fact(&now, "cpu", "the same");
 	has_fact(&base, "gpu", "Large");
@@ -297,9 +279,8 @@ static void a_machine_without_a_gpu_is_another_one(void **state)
 	assert_null(strstr(causes.text[0], "number of GPUs"));
 }
 
-static void a_slower_step_hides_loading(void **state)
+TEST_WITH(a_slower_step_hides_loading, setup, teardown)
 {
-	(void)state;
 	slow(-.3, -.1, .6);
 	ARE("the training step itself got slower: 1000 -> 625 samples/s without any "
 	    "loading; nothing that was counted explains it",
@@ -309,9 +290,8 @@ static void a_slower_step_hides_loading(void **state)
 	    "step itself");
 }
 
-static void the_program_s_own_reads_slow_its_step(void **state)
+TEST_WITH(the_program_s_own_reads_slow_its_step, setup, teardown)
 {
-	(void)state;
 	base.program_reads_per_sample = base.program_bytes_per_sample = 0;
 	now.program_reads_per_sample = 2;
 	now.program_bytes_per_sample = 8192;
@@ -329,9 +309,8 @@ static void the_program_s_own_reads_slow_its_step(void **state)
 					       "sample grew from 4 KiB to 8 KiB"));
 }
 
-static void a_small_effect_explains_no_large_one(void **state)
+TEST_WITH(a_small_effect_explains_no_large_one, setup, teardown)
 {
-	(void)state;
 	slow(-.3, 0, .02);
 	causes_find(&base, &now, &causes);
 	assert_string_equal(causes.text[0], "fetch stall -17.6 points: nothing that "
@@ -342,9 +321,8 @@ static void a_small_effect_explains_no_large_one(void **state)
 					    "hides more of it");
 }
 
-static void settings_come_before_what_came_of_them(void **state)
+TEST_WITH(settings_come_before_what_came_of_them, setup, teardown)
 {
-	(void)state;
 	base.counted.samples = now.counted.samples = UNKNOWN;
 	base.counted.read_bytes = now.counted.read_bytes = UNKNOWN;
 	base.hit_ratio = (struct interval){.5, .49, .51};
@@ -359,9 +337,8 @@ static void settings_come_before_what_came_of_them(void **state)
 			    "10%");
 }
 
-static void what_is_within_the_interval_of_both_is_not_told(void **state)
+TEST_WITH(what_is_within_the_interval_of_both_is_not_told, setup, teardown)
 {
-	(void)state;
 	now.stalls[STAGE_FETCH] = (struct interval){.209, .204, .214};
 	are(0, NULL);
 	now.stalls[STAGE_FETCH] = (struct interval){.211, .206, .216};
@@ -376,9 +353,8 @@ static void what_is_within_the_interval_of_both_is_not_told(void **state)
 	assert_int_equal(causes.count, 1);
 }
 
-static void other_data_is_told_by_the_size_of_its_samples(void **state)
+TEST_WITH(other_data_is_told_by_the_size_of_its_samples, setup, teardown)
 {
-	(void)state;
 	without_time(&now);
 	profile_text(&now.dataset, "/data/more");
 	profile_text(&now.digest, "xxh3:2");
@@ -388,9 +364,8 @@ static void other_data_is_told_by_the_size_of_its_samples(void **state)
 }
 
 /* Another loader's samples are taken to be as large as those that were read. */
-static void an_estimated_size_is_no_cause(void **state)
+TEST_WITH(an_estimated_size_is_no_cause, setup, teardown)
 {
-	(void)state;
 	base.loader_kind.id = now.loader_kind.id = LOADER_TORCH;
 	now.dataset_bytes += now.dataset_bytes / 5;
 	are(0, NULL);
@@ -398,9 +373,8 @@ static void an_estimated_size_is_no_cause(void **state)
 	ARE("mean size of a sample grew from 131 KB to 315 KB");
 }
 
-static void counts_of_other_samples_are_no_cause(void **state)
+TEST_WITH(counts_of_other_samples_are_no_cause, setup, teardown)
 {
-	(void)state;
 	now.counted.decoded_pixels += 1000 * 5000;
 	ARE("decoded pixels per sample grew from 50176 to 55176");
 	now.seed = 1;
@@ -411,9 +385,8 @@ static void counts_of_other_samples_are_no_cause(void **state)
 }
 
 /* Where nothing better explains it. */
-static void other_programs_explain(void **state)
+TEST_WITH(other_programs_explain, setup, teardown)
 {
-	(void)state;
 	base.busy.others_cpu_share = .01;
 	now.busy.others_cpu_share = .05;
 	slow(0, 0, .5);
@@ -429,9 +402,8 @@ static void other_programs_explain(void **state)
 	assert_null(strstr(causes.text[0], "other programs"));
 }
 
-static void jobs_beside_explain(void **state)
+TEST_WITH(jobs_beside_explain, setup, teardown)
 {
-	(void)state;
 	slow(1, 0, 0);
 	profile_add_job(&now);
 	profile_add_job(&now);
@@ -440,9 +412,8 @@ static void jobs_beside_explain(void **state)
 			    "fetch stall +30.0 points: jobs at once grew from 1 to 2");
 }
 
-static void a_rate_alone_is_explained_by_anything(void **state)
+TEST_WITH(a_rate_alone_is_explained_by_anything, setup, teardown)
 {
-	(void)state;
 	without_time(&base);
 	without_time(&now);
 	base.rates[TRACE_REAL] = (struct interval){600, 590, 610};
@@ -453,11 +424,10 @@ static void a_rate_alone_is_explained_by_anything(void **state)
 	    "hit ratio of the cache grew from none to 0.1%");
 }
 
-static void long_names_are_cut_between_characters(void **state)
+TEST_WITH(long_names_are_cut_between_characters, setup, teardown)
 {
 	char name[1200] = "", *at = name;
 
-	(void)state;
 	for (int i = 0; i < 300; i++)
 		at = stpcpy(at, "日");
 	profile_word_set(&now.engine, profile_engines, name);
@@ -484,9 +454,8 @@ static void as(enum amount_unit unit, double from, double to, const char *first,
 	assert_string_equal(pair.to, second);
 }
 
-static void amounts_read_well(void **state)
+TEST_WITH(amounts_read_well, setup, teardown)
 {
-	(void)state;
 	as(AMOUNT_BYTES, 131072, 4096, "128 KiB", "4 KiB");
 	as(AMOUNT_BYTES, 131072, 110300, "131 KB", "110 KB");
 	as(AMOUNT_BYTES, 1001, 1002, "1.001 KB", "1.002 KB");
@@ -501,53 +470,14 @@ static void amounts_read_well(void **state)
 	as(AMOUNT_COUNT, 1e300, -1e300, "1e+300", "-1e+300");
 }
 
-static void where_two_stalls_grew_the_larger_part_is_told(void **state)
+TEST_WITH(where_two_stalls_grew_the_larger_part_is_told, setup, teardown)
 {
 	bool told = false;
 
-	(void)state;
 	slow(.6, .4, 0);
 	causes_find(&base, &now, &causes);
 	for (unsigned i = 0; i < causes.count; i++)
 		told |= strstr(causes.text[i], "1 ms a sample longer, 600 us of it in "
 					       "the fetch stall") != NULL;
 	assert_true(told);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nothing_changed_and_nothing_is_said),
-		TEST(of_observed_runs_it_is_told_that_no_interval_is_known),
-		TEST(an_engine_that_was_chosen_is_no_cause),
-		TEST(an_engine_that_nobody_asked_a_baseline_for_is_no_cause),
-		TEST(reads_in_flight_that_were_found_are_no_cause),
-		TEST(small_reads_explain_a_fetch_stall),
-		TEST(counts_alone_are_told_with_what_they_come_to),
-		TEST(files_opened_again_are_no_smaller_reads),
-		TEST(more_bytes_are_no_smaller_reads),
-		TEST(a_change_for_the_better_is_no_cause_of_a_stall),
-		TEST(the_kernel_is_named_where_nothing_else_is),
-		TEST(another_gpu_explains_a_slower_step_and_no_prep),
-		TEST(the_driver_of_a_gpu_is_named_where_nothing_else_is),
-		TEST(a_machine_without_a_gpu_is_another_one),
-		TEST(a_slower_step_hides_loading),
-		TEST(the_program_s_own_reads_slow_its_step),
-		TEST(a_small_effect_explains_no_large_one),
-		TEST(settings_come_before_what_came_of_them),
-		TEST(what_is_within_the_interval_of_both_is_not_told),
-		TEST(other_data_is_told_by_the_size_of_its_samples),
-		TEST(an_estimated_size_is_no_cause),
-		TEST(counts_of_other_samples_are_no_cause),
-		TEST(other_programs_explain),
-		TEST(jobs_beside_explain),
-		TEST(a_rate_alone_is_explained_by_anything),
-		TEST(long_names_are_cut_between_characters),
-		TEST(amounts_read_well),
-		TEST(where_two_stalls_grew_the_larger_part_is_told),
-	};
-
-	return cmocka_run_group_tests_name("causes", tests, NULL, NULL);
 }

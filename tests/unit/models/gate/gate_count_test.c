@@ -1,14 +1,11 @@
 /* gate_count_test.c - metrics that are counted: what exceeds the limit is found. */
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Sets the count behind an exact metric to `times` what it was. */
 static void scale(struct profile_counted *counted, const char *name, double times)
@@ -48,9 +45,8 @@ static void exact_metric_has_a_direction(const char *name, double times)
 	close_to(sides_found(&sides, name).worse.value, 0, 0);
 }
 
-static void exact_metrics_have_a_direction(void **state)
+TEST_WITH(exact_metrics_have_a_direction, sides_setup, sides_teardown)
 {
-	(void)state;
 	exact_metric_has_a_direction("opens_per_sample", 2);
 	exact_metric_has_a_direction("reads_per_sample", 2);
 	exact_metric_has_a_direction("read_bytes_per_sample", 2);
@@ -63,9 +59,8 @@ static void exact_metrics_have_a_direction(void **state)
 	exact_metric_has_a_direction("device_bytes_per_sample", 2);
 }
 
-static void one_open_more_in_a_thousand_is_found(void **state)
+TEST_WITH(one_open_more_in_a_thousand_is_found, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, .2); /* whatever the noise */
 	sides.now.about.counted.opens++;
 	sides_judge(&sides);
@@ -78,9 +73,8 @@ static void one_open_more_in_a_thousand_is_found(void **state)
 	assert_null(sides.verdict.causes[sides.verdict.cause_count]);
 }
 
-static void exact_limits_are_kept_to_the_sample(void **state)
+TEST_WITH(exact_limits_are_kept_to_the_sample, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides_limit(&sides, "opens_per_sample", .10);
 	sides.now.about.counted.opens =
@@ -93,9 +87,8 @@ static void exact_limits_are_kept_to_the_sample(void **state)
 	sides_outcome_is(&sides, GATE_REGRESSION);
 }
 
-static void first_of_its_kind_is_a_regression(void **state)
+TEST_WITH(first_of_its_kind_is_a_regression, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.base.about.counted.skipped = 0;
 	sides_judge(&sides);
@@ -108,9 +101,8 @@ static void first_of_its_kind_is_a_regression(void **state)
 	sides_outcome_is(&sides, GATE_IMPROVEMENT);
 }
 
-static void reading_nothing_has_no_mean(void **state)
+TEST_WITH(reading_nothing_has_no_mean, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.now.about.counted.reads = sides.now.about.counted.read_bytes = 0;
 	sides_judge(&sides);
@@ -118,11 +110,11 @@ static void reading_nothing_has_no_mean(void **state)
 	assert_null(sides_find(&sides, "mean_read_bytes"));
 }
 
-static void the_program_s_own_reads_decide_with_a_limit_alone(void **state)
+TEST_WITH(the_program_s_own_reads_decide_with_a_limit_alone, sides_setup,
+	  sides_teardown)
 {
 	struct profile_counted *now = &sides.now.about.counted;
 
-	(void)state;
 	sides_timed_off(&sides);
 	sides_judge(&sides);
 	assert_null(sides_find(&sides, "program_reads_per_sample"));
@@ -153,9 +145,8 @@ static void the_program_s_own_reads_decide_with_a_limit_alone(void **state)
 	sides_status_is(&sides, "program_reads_per_sample", GATE_PASSED);
 }
 
-static void counts_of_other_samples_do_not_compare(void **state)
+TEST_WITH(counts_of_other_samples_do_not_compare, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.now.about.counted.samples = 500;
 	sides_judge(&sides);
@@ -183,11 +174,10 @@ static void counts_of_other_samples_do_not_compare(void **state)
 }
 
 /* Within an epoch nothing hits a cache that was empty. */
-static void hits_that_could_not_be_are_not_passed(void **state)
+TEST_WITH(hits_that_could_not_be_are_not_passed, sides_setup, sides_teardown)
 {
 	struct profile *base = &sides.base.about, *now = &sides.now.about;
 
-	(void)state;
 	sides_timed_off(&sides);
 	base->counted.hits = now->counted.hits = 0;
 	sides_judge(&sides); /* there is no cache: nothing to be seen */
@@ -206,20 +196,4 @@ static void hits_that_could_not_be_are_not_passed(void **state)
 	base->counted.samples = now->counted.samples = 3 * base->dataset_samples;
 	sides_judge(&sides);
 	sides_status_is(&sides, "hits_per_sample", GATE_PASSED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(exact_metrics_have_a_direction),
-		WITH_SIDES(one_open_more_in_a_thousand_is_found),
-		WITH_SIDES(exact_limits_are_kept_to_the_sample),
-		WITH_SIDES(first_of_its_kind_is_a_regression),
-		WITH_SIDES(reading_nothing_has_no_mean),
-		WITH_SIDES(the_program_s_own_reads_decide_with_a_limit_alone),
-		WITH_SIDES(counts_of_other_samples_do_not_compare),
-		WITH_SIDES(hits_that_could_not_be_are_not_passed),
-	};
-
-	return cmocka_run_group_tests_name("gate_count", tests, NULL, NULL);
 }

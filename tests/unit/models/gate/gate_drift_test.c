@@ -2,23 +2,18 @@
 #include "loader/base/clock.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 /* What is printed as detectable is what then is found, also near a limit of 0, where the
  * p of three metrics is what decides. */
-static void what_a_gate_says_it_sees_it_sees(void **state)
+TEST_WITH(what_a_gate_says_it_sees_it_sees, sides_setup, sides_teardown)
 {
 	static const double limits[] = {0, .05};
 
-	(void)state;
 	for (unsigned which = 0; which < 2; which++) {
 		unsigned hits = 0;
 
@@ -43,11 +38,10 @@ static void what_a_gate_says_it_sees_it_sees(void **state)
 }
 
 /* A change of half as much beyond what drift may be is not found as surely. */
-static void a_gate_sees_no_less_than_it_says(void **state)
+TEST_WITH(a_gate_sees_no_less_than_it_says, sides_setup, sides_teardown)
 {
 	unsigned hits = 0;
 
-	(void)state;
 	sides.config.paired = false;
 	sides_all_off(&sides);
 	sides_limit(&sides, "prep_stall", .05);
@@ -69,12 +63,11 @@ static void a_gate_sees_no_less_than_it_says(void **state)
 	assert_true(hits <= 250);
 }
 
-static void floor_is_what_a_further_session_may_differ_by(void **state)
+TEST_WITH(floor_is_what_a_further_session_may_differ_by, sides_setup, sides_teardown)
 {
 	static const double medians[] = {1000, 1020, 990, 1010, 1005};
 	double mean = 0, squares = 0;
 
-	(void)state;
 	sides.config.paired = false;
 	sides_all_off(&sides); /* at alpha, over one metric */
 	sides_limit(&sides, "samples_per_s", .1);
@@ -92,9 +85,8 @@ static void floor_is_what_a_further_session_may_differ_by(void **state)
 }
 
 /* The first code that was measured is no drift of the machine. */
-static void few_sessions_do_not_excuse_anything(void **state)
+TEST_WITH(few_sessions_do_not_excuse_anything, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides.config.paired = false;
 	sides_all_off(&sides);
 	sides_limit(&sides, "prep_stall", .05);
@@ -112,9 +104,8 @@ static void few_sessions_do_not_excuse_anything(void **state)
 }
 
 /* As many as there are, but all of one hour. */
-static void sessions_of_one_hour_are_one(void **state)
+TEST_WITH(sessions_of_one_hour_are_one, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides.config.paired = false;
 	for (unsigned i = 0; i < 2 * GATE_SESSIONS; i++)
 		sides_add_session(&sides, &sides.base, 8, 0, .001);
@@ -139,9 +130,8 @@ static void sessions_of_one_hour_are_one(void **state)
 	assert_int_equal(sides.verdict.base_sessions, 3);
 }
 
-static void rate_needs_sessions_to_fail_a_build(void **state)
+TEST_WITH(rate_needs_sessions_to_fail_a_build, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides.config.paired = false;
 	for (unsigned sessions = 1; sessions <= GATE_SESSIONS; sessions++) {
 		bool enough = sessions == GATE_SESSIONS;
@@ -187,11 +177,10 @@ static unsigned false_alarms(bool with_floor, unsigned *untested)
 	return alarms;
 }
 
-static void drift_between_sessions_fails_no_build(void **state)
+TEST_WITH(drift_between_sessions_fails_no_build, sides_setup, sides_teardown)
 {
 	unsigned without = 0, with = 0, alarms;
 
-	(void)state;
 	assert_int_equal(false_alarms(false, &without), 0);
 	alarms = false_alarms(true, &with);
 	print_message("false alarms of 400: %u; p alone would give %u of a session, "
@@ -215,11 +204,10 @@ static void add_drifted(struct gate_side *side, double drift)
 }
 
 /* The machine changes from pair to pair, alike for both of a pair. */
-static void pairs_next_to_each_other_cancel_drift(void **state)
+TEST_WITH(pairs_next_to_each_other_cancel_drift, sides_setup, sides_teardown)
 {
 	unsigned alarms = 0;
 
-	(void)state;
 	sides_limit(&sides, "fetch_stall", .01);
 	sides_limit(&sides, "samples_per_s", .01);
 	for (unsigned trial = 0; trial < 1000; trial++) {
@@ -239,11 +227,10 @@ static void pairs_next_to_each_other_cancel_drift(void **state)
 	assert_true(alarms < 5);
 }
 
-static void noise_alone_never_fails_a_build(void **state)
+TEST_WITH(noise_alone_never_fails_a_build, sides_setup, sides_teardown)
 {
 	unsigned passes = 0;
 
-	(void)state;
 	for (unsigned trial = 0; trial < 1000; trial++) {
 		sides_again(&sides);
 		gate_config_init(&sides.config);
@@ -256,21 +243,4 @@ static void noise_alone_never_fails_a_build(void **state)
 	}
 	print_message("passes of 1000: %u\n", passes);
 	assert_true(passes > 950);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(what_a_gate_says_it_sees_it_sees),
-		WITH_SIDES(a_gate_sees_no_less_than_it_says),
-		WITH_SIDES(floor_is_what_a_further_session_may_differ_by),
-		WITH_SIDES(few_sessions_do_not_excuse_anything),
-		WITH_SIDES(sessions_of_one_hour_are_one),
-		WITH_SIDES(rate_needs_sessions_to_fail_a_build),
-		WITH_SIDES(drift_between_sessions_fails_no_build),
-		WITH_SIDES(pairs_next_to_each_other_cancel_drift),
-		WITH_SIDES(noise_alone_never_fails_a_build),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,11 @@
 #include "models/gate/gate_config.h"
 #include "models/gate/gate_fit.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void set_fact(struct gate_side *side, const char *key, const char *value)
 {
@@ -22,9 +18,8 @@ static void set_fact(struct gate_side *side, const char *key, const char *value)
 					 0);
 }
 
-static void another_machine_is_a_mismatch(void **state)
+TEST_WITH(another_machine_is_a_mismatch, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, .01);
 	set_fact(&sides.now, "cpu", "Xeon 8370C");
 	sides_judge(&sides);
@@ -56,9 +51,8 @@ static void forget_fact(struct gate_side *side, const char *key)
 }
 
 /* arm64 has no model name; a baseline of another processor would decide. */
-static void cpus_that_nobody_knows_may_differ(void **state)
+TEST_WITH(cpus_that_nobody_knows_may_differ, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, .3, .01);
 	forget_fact(&sides.base, "cpu");
 	forget_fact(&sides.now, "cpu");
@@ -71,9 +65,8 @@ static void cpus_that_nobody_knows_may_differ(void **state)
 	assert_null(sides.verdict.mismatches[1]);
 }
 
-static void each_fact_of_a_machine_counts(void **state)
+TEST_WITH(each_fact_of_a_machine_counts, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, .01);
 	set_fact(&sides.now, "kernel", "Linux 6.18");
 	set_fact(&sides.now, "memory", "23.3 GiB"); /* as another kernel has it */
@@ -106,9 +99,8 @@ static void each_fact_of_a_machine_counts(void **state)
 	assert_int_equal(sides.verdict.mismatch_count, 6);
 }
 
-static void another_data_set_is_always_a_mismatch(void **state)
+TEST_WITH(another_data_set_is_always_a_mismatch, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, .3, .01);
 	sides.config.any_environment = true;
 	assert_int_equal(profile_text(&sides.now.about.digest, "fedcba9876543210"), 0);
@@ -145,11 +137,11 @@ static void refused(int result, const struct error *err, const char *part)
 	says(err->message, part);
 }
 
-static void more_timed_metrics_than_can_be_tested_are_refused(void **state)
+TEST_WITH(more_timed_metrics_than_can_be_tested_are_refused, sides_setup,
+	  sides_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(gate_check(&sides.config, NULL, 8, &err), 0);
 	sides_limit(&sides, "cpu_s_per_sample", .1);
 	sides_limit(&sides, "prep_stall", .1);
@@ -164,11 +156,10 @@ static void more_timed_metrics_than_can_be_tested_are_refused(void **state)
 	assert_int_equal(gate_check(&sides.config, NULL, 8, &err), 0);
 }
 
-static void alpha_that_pairs_can_not_reach_is_refused(void **state)
+TEST_WITH(alpha_that_pairs_can_not_reach_is_refused, sides_setup, sides_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	refused(gate_check(&sides.config, NULL, 5, &err), &err, "take 6 (--pairs)");
 	refused(gate_check(&sides.config, NULL, 0, &err), &err, "take 6");
 	assert_int_equal(gate_check(&sides.config, NULL, 6, &err), 0);
@@ -206,9 +197,8 @@ static void too_few(const char *part)
 }
 
 /* With too few of them nothing timed is compared, but counts are. */
-static void judged_repetitions_have_to_reach_alpha_too(void **state)
+TEST_WITH(judged_repetitions_have_to_reach_alpha_too, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_session(&sides, &sides.base, 8, 0, .01);
 	sides_add_session(&sides, &sides.now, 4, 0, .01);
 	too_few("take 6");
@@ -224,11 +214,10 @@ static void judged_repetitions_have_to_reach_alpha_too(void **state)
 	assert_int_equal(sides.verdict.outcome, GATE_REGRESSION);
 }
 
-static void bytes_count_where_one_loader_is_libdsas(void **state)
+TEST_WITH(bytes_count_where_one_loader_is_libdsas, sides_setup, sides_teardown)
 {
 	struct gate_fit fit;
 
-	(void)state;
 	sides.base.about.loader_kind.id = LOADER_TORCH;
 	sides.now.about.loader_kind.id = LOADER_DSA;
 	sides.now.about.dataset_bytes++;
@@ -238,22 +227,20 @@ static void bytes_count_where_one_loader_is_libdsas(void **state)
 	gate_fit_free(&fit);
 }
 
-static void looks_of_a_single_repetition_reach_nothing(void **state)
+TEST_WITH(looks_of_a_single_repetition_reach_nothing, sides_setup, sides_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	sides.config.paired = false;
 	sides.config.looks = true;
 	refused(gate_config_reaches(&sides.config, 1, 28, 1, &err), &err, "alpha");
 }
 
-static void impossible_numbers_are_refused(void **state)
+TEST_WITH(impossible_numbers_are_refused, sides_setup, sides_teardown)
 {
 	static const double alphas[] = {0, -1, .5, 2, NAN, INFINITY};
 	struct error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(alphas) / sizeof(alphas[0]); i++) {
 		sides.config.alpha = alphas[i];
 		refused(gate_check(&sides.config, NULL, 8, &err), &err, "alpha");
@@ -261,22 +248,4 @@ static void impossible_numbers_are_refused(void **state)
 	sides.config.alpha = .05;
 	sides_limit(&sides, "prep_stall", -.1);
 	refused(gate_check(&sides.config, NULL, 8, &err), &err, "prep_stall");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(another_machine_is_a_mismatch),
-		WITH_SIDES(cpus_that_nobody_knows_may_differ),
-		WITH_SIDES(each_fact_of_a_machine_counts),
-		WITH_SIDES(another_data_set_is_always_a_mismatch),
-		WITH_SIDES(more_timed_metrics_than_can_be_tested_are_refused),
-		WITH_SIDES(alpha_that_pairs_can_not_reach_is_refused),
-		WITH_SIDES(judged_repetitions_have_to_reach_alpha_too),
-		WITH_SIDES(bytes_count_where_one_loader_is_libdsas),
-		WITH_SIDES(looks_of_a_single_repetition_reach_nothing),
-		WITH_SIDES(impossible_numbers_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* gate_improve_test.c - what got better, the sum of the stalls, and numbers that agree. */
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* What is as much better as what regresses is worse; in pairs and against sessions. */
-static void what_is_surely_better_is_an_improvement(void **state)
+TEST_WITH(what_is_surely_better_is_an_improvement, sides_setup, sides_teardown)
 {
 	static const char *const names[] = {"data_stall", "cpu_s_per_sample",
 					    "samples_per_s"};
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		sides_end(&sides);
 		sides_begin(&sides);
@@ -35,9 +30,8 @@ static void what_is_surely_better_is_an_improvement(void **state)
 }
 
 /* Of two metrics, at 1 of 256 ways to exchange pairs each. */
-static void the_p_of_what_is_better_knows_how_many_are_asked(void **state)
+TEST_WITH(the_p_of_what_is_better_knows_how_many_are_asked, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_all_off(&sides);
 	sides_limit(&sides, "data_stall", .05);
 	sides_limit(&sides, "samples_per_s", .05);
@@ -47,9 +41,8 @@ static void the_p_of_what_is_better_knows_how_many_are_asked(void **state)
 	close_to(sides_found(&sides, "samples_per_s").p, 2 / 256., 1e-9);
 }
 
-static void counts_improve_too(void **state)
+TEST_WITH(counts_improve_too, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.now.about.counted.opens = 500;
 	sides_judge(&sides);
@@ -66,11 +59,10 @@ static void counts_improve_too(void **state)
 }
 
 /* With no limit, so that only statistics help. */
-static void noise_alone_is_no_improvement(void **state)
+TEST_WITH(noise_alone_is_no_improvement, sides_setup, sides_teardown)
 {
 	unsigned better = 0, worse = 0;
 
-	(void)state;
 	sides_all_off(&sides);
 	sides_limit(&sides, "samples_per_s", 0);
 	for (unsigned trial = 0; trial < 1000; trial++) {
@@ -85,12 +77,11 @@ static void noise_alone_is_no_improvement(void **state)
 }
 
 /* Noise that moves time from one stage to the other is none of their sum. */
-static void the_sum_of_the_stalls_decides(void **state)
+TEST_WITH(the_sum_of_the_stalls_decides, sides_setup, sides_teardown)
 {
 	int fetch = gate_metric_find("fetch_stall"),
 	    prep = gate_metric_find("prep_stall");
 
-	(void)state;
 	sides_add_both(&sides, 0, .005);
 	for (size_t i = 0; i < 8; i++) {
 		double moved = .2 * sides_normal(&sides);
@@ -112,11 +103,10 @@ static void the_sum_of_the_stalls_decides(void **state)
 	assert_null(sides_find(&sides, "prep_stall"));
 }
 
-static void of_stalls_that_are_not_all_known_there_is_no_sum(void **state)
+TEST_WITH(of_stalls_that_are_not_all_known_there_is_no_sum, sides_setup, sides_teardown)
 {
 	double values[GATE_METRICS];
 
-	(void)state;
 	for (int i = 0; i < GATE_METRICS; i++)
 		values[i] = NAN;
 	values[gate_metric_stall(STAGE_PREP)] = .2;
@@ -125,11 +115,10 @@ static void of_stalls_that_are_not_all_known_there_is_no_sum(void **state)
 }
 
 /* Where a median of differences is no difference of medians, too. */
-static void before_and_now_differ_by_the_change(void **state)
+TEST_WITH(before_and_now_differ_by_the_change, sides_setup, sides_teardown)
 {
 	static const double limits[] = {.05, INFINITY};
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		sides_again(&sides);
 		sides.config.paired = i % 2 == 0;
@@ -145,19 +134,4 @@ static void before_and_now_differ_by_the_change(void **state)
 				 found->worse.value, 1e-9);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(what_is_surely_better_is_an_improvement),
-		WITH_SIDES(the_p_of_what_is_better_knows_how_many_are_asked),
-		WITH_SIDES(counts_improve_too),
-		WITH_SIDES(noise_alone_is_no_improvement),
-		WITH_SIDES(the_sum_of_the_stalls_decides),
-		WITH_SIDES(of_stalls_that_are_not_all_known_there_is_no_sum),
-		WITH_SIDES(before_and_now_differ_by_the_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

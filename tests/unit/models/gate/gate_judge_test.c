@@ -3,18 +3,13 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-static void same_code_passes(void **state)
+TEST_WITH(same_code_passes, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, .01);
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);
@@ -38,11 +33,10 @@ static void same_code_passes(void **state)
 }
 
 /* A busy machine is told, and decides nothing. */
-static void who_was_busy_is_told(void **state)
+TEST_WITH(who_was_busy_is_told, sides_setup, sides_teardown)
 {
 	struct profile_busy busy = PROFILE_BUSY_UNKNOWN;
 
-	(void)state;
 	sides_add_both(&sides, 0, .01);
 	sides_judge(&sides);
 	assert_null(sides.verdict.busy);
@@ -57,9 +51,8 @@ static void who_was_busy_is_told(void **state)
 }
 
 /* Which have no noise. */
-static void who_was_busy_beside_counts_is_not_told(void **state)
+TEST_WITH(who_was_busy_beside_counts_is_not_told, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.now.about.busy.others_cpu_share = .4;
 	sides.now.about.busy.windows = sides.now.about.busy.disturbed = 1;
@@ -69,12 +62,11 @@ static void who_was_busy_beside_counts_is_not_told(void **state)
 }
 
 /* A rate that falls is found as a stall that grows is, paired or not. */
-static void timed_metrics_have_a_direction(void **state)
+TEST_WITH(timed_metrics_have_a_direction, sides_setup, sides_teardown)
 {
 	static const char *const names[] = {"fetch_stall", "prep_stall",
 					    "cpu_s_per_sample", "samples_per_s"};
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++) {
 		sides_end(&sides);
 		sides_begin(&sides);
@@ -98,7 +90,7 @@ static void timed_metrics_have_a_direction(void **state)
 	}
 }
 
-static void change_is_measured_from_good_to_bad(void **state)
+TEST_WITH(change_is_measured_from_good_to_bad, sides_setup, sides_teardown)
 {
 	const struct gate_metric *rate =
 		&gate_metrics[gate_metric_find("samples_per_s")];
@@ -107,7 +99,6 @@ static void change_is_measured_from_good_to_bad(void **state)
 	const struct gate_metric *stall =
 		&gate_metrics[gate_metric_find("fetch_stall")];
 
-	(void)state;
 	close_to(gate_metric_worse(rate, 1000, 800), .2, 1e-12);
 	close_to(gate_metric_worse(rate, 952, 503), .4716, 1e-4);
 	close_to(gate_metric_worse(rate, 596, 1242), -1.0839, 1e-4);
@@ -126,9 +117,8 @@ static void change_is_measured_from_good_to_bad(void **state)
 	assert_int_equal(gate_metric_find("samples_per_second"), -1);
 }
 
-static void missing_is_never_a_pass(void **state)
+TEST_WITH(missing_is_never_a_pass, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, .01);
 	sides.now.about.counted.opens = UNKNOWN;
 	sides_judge(&sides);
@@ -152,9 +142,8 @@ static void missing_is_never_a_pass(void **state)
 	sides_outcome_is(&sides, GATE_PASS);
 }
 
-static void missing_repetitions_are_never_a_pass(void **state)
+TEST_WITH(missing_repetitions_are_never_a_pass, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_session(&sides, &sides.base, 8, 0, .01);
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
@@ -166,11 +155,10 @@ static void missing_repetitions_are_never_a_pass(void **state)
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
 }
 
-static void repetitions_without_a_number_do_not_count(void **state)
+TEST_WITH(repetitions_without_a_number_do_not_count, sides_setup, sides_teardown)
 {
 	int metric = gate_metric_find("prep_stall");
 
-	(void)state;
 	sides_limit(&sides, "prep_stall", .05);
 	sides_add_both(&sides, 0, .01);
 	for (size_t i = 0; i < 5; i++)
@@ -188,9 +176,8 @@ static void repetitions_without_a_number_do_not_count(void **state)
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
 }
 
-static void comparing_nothing_is_never_a_pass(void **state)
+TEST_WITH(comparing_nothing_is_never_a_pass, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_all_off(&sides);
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
@@ -198,9 +185,8 @@ static void comparing_nothing_is_never_a_pass(void **state)
 	says(sides.verdict.why, "nothing was compared");
 }
 
-static void telling_only_is_never_a_pass(void **state)
+TEST_WITH(telling_only_is_never_a_pass, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, .01);
 	sides_all_off(&sides);
 	sides_limit(&sides, "samples_per_s", .10);
@@ -233,18 +219,16 @@ static double p_of_changes(const char *name, double sign)
 }
 
 /* Of the 64 ways to toss 6 signs; whether base or now has the longer times. */
-static void pairs_of_ratios_are_tested_alike_both_ways(void **state)
+TEST_WITH(pairs_of_ratios_are_tested_alike_both_ways, sides_setup, sides_teardown)
 {
-	(void)state;
 	close_to(p_of_changes("cpu_s_per_sample", 1), 42. / 64, 1e-12);
 	close_to(p_of_changes("cpu_s_per_sample", -1), 27. / 64, 1e-12);
 	close_to(p_of_changes("samples_per_s", -1), 42. / 64, 1e-12);
 	close_to(p_of_changes("samples_per_s", 1), 27. / 64, 1e-12);
 }
 
-static void a_bound_of_too_few_repetitions_is_unknown(void **state)
+TEST_WITH(a_bound_of_too_few_repetitions_is_unknown, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_session(&sides, &sides.base, 2, 0, .01);
 	sides_add_session(&sides, &sides.now, 2, 0, .01);
 	sides_all_off(&sides);
@@ -256,9 +240,8 @@ static void a_bound_of_too_few_repetitions_is_unknown(void **state)
 	assert_true(isnan(sides_found(&sides, "samples_per_s").worse.high));
 }
 
-static void what_can_not_be_told_is_undecided(void **state)
+TEST_WITH(what_can_not_be_told_is_undecided, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, .05, .03);
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
@@ -270,11 +253,10 @@ static void what_can_not_be_told_is_undecided(void **state)
 }
 
 /* p of 8 pairs of which the 1st and the 2nd by size are better: 5 in 256. */
-static void several_at_once_need_more_evidence_than_one(void **state)
+TEST_WITH(several_at_once_need_more_evidence_than_one, sides_setup, sides_teardown)
 {
 	int metric = gate_metric_find("fetch_stall");
 
-	(void)state;
 	sides_add_both(&sides, 0, 0);
 	for (int i = 0; i < 8; i++)
 		sides.now.sessions[0].values[i][metric] +=
@@ -292,9 +274,8 @@ static void several_at_once_need_more_evidence_than_one(void **state)
 	sides_status_is(&sides, "fetch_stall", GATE_REGRESSED);
 }
 
-static void regression_goes_before_what_is_undecided(void **state)
+TEST_WITH(regression_goes_before_what_is_undecided, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, .05, .03);
 	sides.now.about.counted.hits = 0;
 	sides_judge(&sides);
@@ -302,18 +283,16 @@ static void regression_goes_before_what_is_undecided(void **state)
 	says(sides.verdict.why, "hits_per_sample");
 }
 
-static void identical_repetitions_pass(void **state)
+TEST_WITH(identical_repetitions_pass, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, 0, 0);
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);
 	close_to(sides_found(&sides, "samples_per_s").detectable, 0, 1e-9);
 }
 
-static void only_the_last_session_is_paired(void **state)
+TEST_WITH(only_the_last_session_is_paired, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_session(&sides, &sides.base, 8, .5, .01);
 	sides_add_session(&sides, &sides.now, 8, .9, .01);
 	sides_add_both(&sides, 0, .01);
@@ -324,9 +303,8 @@ static void only_the_last_session_is_paired(void **state)
 	assert_true(sides_found(&sides, "samples_per_s").floor < .05);
 }
 
-static void as_many_as_a_test_takes_are_compared(void **state)
+TEST_WITH(as_many_as_a_test_takes_are_compared, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides.config.paired = false;
 	sides_add_session(&sides, &sides.base, 200, 9, .01);
 	for (unsigned i = 0; i < 5; i++)
@@ -361,9 +339,8 @@ static void confirm(double first, double second)
 	gate_verdict_free(&before);
 }
 
-static void only_what_regresses_twice_is_confirmed(void **state)
+TEST_WITH(only_what_regresses_twice_is_confirmed, sides_setup, sides_teardown)
 {
-	(void)state;
 	confirm(.2, .2);
 	sides_outcome_is(&sides, GATE_REGRESSION);
 	sides_status_is(&sides, "data_stall", GATE_REGRESSED);
@@ -378,9 +355,8 @@ static void only_what_regresses_twice_is_confirmed(void **state)
 	sides_outcome_is(&sides, GATE_PASS);
 }
 
-static void names_are_what_files_say(void **state)
+TEST_WITH(names_are_what_files_say, sides_setup, sides_teardown)
 {
-	(void)state;
 	assert_string_equal(gate_tier_name(GATE_EXACT), "exact");
 	assert_string_equal(gate_tier_name(GATE_RATE), "rate");
 	assert_string_equal(gate_status_name(GATE_PASSED), "pass");
@@ -391,11 +367,10 @@ static void names_are_what_files_say(void **state)
 	assert_string_equal(gate_status_name(GATE_IMPROVED), "improvement");
 }
 
-static void no_memory_is_said_and_nothing_leaks(void **state)
+TEST_WITH(no_memory_is_said_and_nothing_leaks, sides_setup, sides_teardown)
 {
 	unsigned failures = 0;
 
-	(void)state;
 	sides.config.paired = false;
 	sides_add_both(&sides, .2, .01);
 	sides.now.about.counted.opens++;
@@ -415,33 +390,4 @@ static void no_memory_is_said_and_nothing_leaks(void **state)
 		failures++;
 	}
 	assert_true(failures > 10 && failures < 190);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(same_code_passes),
-		WITH_SIDES(who_was_busy_is_told),
-		WITH_SIDES(who_was_busy_beside_counts_is_not_told),
-		WITH_SIDES(timed_metrics_have_a_direction),
-		WITH_SIDES(change_is_measured_from_good_to_bad),
-		WITH_SIDES(missing_is_never_a_pass),
-		WITH_SIDES(missing_repetitions_are_never_a_pass),
-		WITH_SIDES(repetitions_without_a_number_do_not_count),
-		WITH_SIDES(comparing_nothing_is_never_a_pass),
-		WITH_SIDES(telling_only_is_never_a_pass),
-		WITH_SIDES(pairs_of_ratios_are_tested_alike_both_ways),
-		WITH_SIDES(a_bound_of_too_few_repetitions_is_unknown),
-		WITH_SIDES(what_can_not_be_told_is_undecided),
-		WITH_SIDES(several_at_once_need_more_evidence_than_one),
-		WITH_SIDES(regression_goes_before_what_is_undecided),
-		WITH_SIDES(identical_repetitions_pass),
-		WITH_SIDES(only_the_last_session_is_paired),
-		WITH_SIDES(as_many_as_a_test_takes_are_compared),
-		WITH_SIDES(only_what_regresses_twice_is_confirmed),
-		WITH_SIDES(names_are_what_files_say),
-		WITH_SIDES(no_memory_is_said_and_nothing_leaks),
-	};
-
-	return cmocka_run_group_tests_name("gate_judge", tests, NULL, NULL);
 }

@@ -3,14 +3,10 @@
 #include "models/gate/gate_looks.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { FIRST = 7 };
 
@@ -41,12 +37,11 @@ static size_t play(void)
 	return sides.verdict.repetitions;
 }
 
-static void looks_end_with_the_most(void **state)
+TEST_WITH(looks_end_with_the_most, sides_setup, sides_teardown)
 {
 	unsigned looks = 0;
 	size_t at = 0;
 
-	(void)state;
 	for (size_t next; (next = gate_looks_next(at)) > 0; at = next)
 		looks++;
 	assert_int_equal(gate_looks_next(0), FIRST);
@@ -92,7 +87,7 @@ static void count_all_wrong(unsigned rounds, struct wrong *wrong)
 }
 
 /* Ranks of what differs in nothing are alike whatever the distribution: so is this. */
-static void all_looks_together_err_no_more_than_alpha(void **state)
+TEST_WITH(all_looks_together_err_no_more_than_alpha, sides_setup, sides_teardown)
 {
 	static const struct {
 		bool paired;
@@ -100,7 +95,6 @@ static void all_looks_together_err_no_more_than_alpha(void **state)
 		double alpha;
 	} designs[] = {{true, 3000, .05}, {true, 1000, .01}, {false, 200, .05}};
 
-	(void)state;
 	sides_all_off(&sides);
 	sides_limit(&sides, "data_stall", 0);
 	sides_limit(&sides, "samples_per_s", 0);
@@ -119,14 +113,13 @@ static void all_looks_together_err_no_more_than_alpha(void **state)
 	}
 }
 
-static void what_is_plain_is_known_at_the_first_look(void **state)
+TEST_WITH(what_is_plain_is_known_at_the_first_look, sides_setup, sides_teardown)
 {
 	static const struct {
 		double slower;
 		enum gate_outcome outcome;
 	} plain[] = {{.2, GATE_REGRESSION}, {-.2, GATE_IMPROVEMENT}, {0, GATE_PASS}};
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		sides.config.paired = i < 3;
 		add_all(plain[i % 3].slower, .002);
@@ -137,9 +130,8 @@ static void what_is_plain_is_known_at_the_first_look(void **state)
 }
 
 /* As much worse as the limit allows. */
-static void what_is_open_goes_on_to_the_last_look(void **state)
+TEST_WITH(what_is_open_goes_on_to_the_last_look, sides_setup, sides_teardown)
 {
-	(void)state;
 	add_all(.025, .03);
 	look_at(FIRST);
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
@@ -149,18 +141,16 @@ static void what_is_open_goes_on_to_the_last_look(void **state)
 	sides_status_is(&sides, "data_stall", GATE_UNDECIDED);
 }
 
-static void one_regression_is_enough(void **state)
+TEST_WITH(one_regression_is_enough, sides_setup, sides_teardown)
 {
-	(void)state;
 	add_all(.025, .03); /* the stall is open */
 	sides.now.about.counted.opens++;
 	assert_int_equal(play(), FIRST);
 	sides_outcome_is(&sides, GATE_REGRESSION);
 }
 
-static void more_of_the_same_brings_nothing_that_is_missing(void **state)
+TEST_WITH(more_of_the_same_brings_nothing_that_is_missing, sides_setup, sides_teardown)
 {
-	(void)state;
 	add_all(0, .002);
 	sides.now.about.counted.opens = UNKNOWN;
 	assert_int_equal(play(), FIRST);
@@ -171,11 +161,10 @@ static void more_of_the_same_brings_nothing_that_is_missing(void **state)
 }
 
 /* What was asked for is judged once, at all of alpha. */
-static void a_fixed_number_is_judged_once(void **state)
+TEST_WITH(a_fixed_number_is_judged_once, sides_setup, sides_teardown)
 {
 	struct gate_finding once, looked;
 
-	(void)state;
 	add_all(.025, .03);
 	look_at(FIRST);
 	looked = sides_found(&sides, "data_stall");
@@ -191,11 +180,10 @@ static void a_fixed_number_is_judged_once(void **state)
 	assert_true(looked.detectable < once.detectable); /* at the last look */
 }
 
-static void of_a_session_it_sees_what_the_last_look_will(void **state)
+TEST_WITH(of_a_session_it_sees_what_the_last_look_will, sides_setup, sides_teardown)
 {
 	double once;
 
-	(void)state;
 	sides.config.paired = false;
 	sides_add_session(&sides, &sides.base, GATE_LOOKS_MOST, 0, .03);
 	sides_add_session(&sides, &sides.now, FIRST, 0, .03);
@@ -206,11 +194,10 @@ static void of_a_session_it_sees_what_the_last_look_will(void **state)
 	assert_true(sides_found(&sides, "data_stall").detectable < once);
 }
 
-static void a_level_that_early_looks_can_not_reach_waits(void **state)
+TEST_WITH(a_level_that_early_looks_can_not_reach_waits, sides_setup, sides_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	sides.config.alpha = .0005;
 	assert_int_equal(gate_check(&sides.config, NULL, FIRST, &err), -EINVAL);
 	add_all(.2, .002);
@@ -222,11 +209,10 @@ static void a_level_that_early_looks_can_not_reach_waits(void **state)
 }
 
 /* However often its session is looked at. */
-static void machines_drift_once(void **state)
+TEST_WITH(machines_drift_once, sides_setup, sides_teardown)
 {
 	double floor;
 
-	(void)state;
 	sides.config.paired = false;
 	for (unsigned i = 0; i < GATE_SESSIONS; i++)
 		sides_add_session(&sides, &sides.base, 8, .01 * i, .001);
@@ -239,12 +225,11 @@ static void machines_drift_once(void **state)
 }
 
 /* At some look, though the first can't. */
-static void what_a_gate_says_it_sees_it_finds(void **state)
+TEST_WITH(what_a_gate_says_it_sees_it_finds, sides_setup, sides_teardown)
 {
 	enum { TRIALS = 200 };
 	unsigned found = 0, first = 0;
 
-	(void)state;
 	sides_all_off(&sides);
 	sides_limit(&sides, "prep_stall", .05);
 	for (unsigned trial = 0; trial < TRIALS; trial++) {
@@ -260,23 +245,4 @@ static void what_a_gate_says_it_sees_it_finds(void **state)
 	print_message("of %d found %u, %u at the first look\n", TRIALS, found, first);
 	assert_true(found >= .9 * TRIALS);
 	assert_true(first < .5 * TRIALS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(looks_end_with_the_most),
-		WITH_SIDES(all_looks_together_err_no_more_than_alpha),
-		WITH_SIDES(what_is_plain_is_known_at_the_first_look),
-		WITH_SIDES(what_is_open_goes_on_to_the_last_look),
-		WITH_SIDES(one_regression_is_enough),
-		WITH_SIDES(more_of_the_same_brings_nothing_that_is_missing),
-		WITH_SIDES(a_fixed_number_is_judged_once),
-		WITH_SIDES(of_a_session_it_sees_what_the_last_look_will),
-		WITH_SIDES(a_level_that_early_looks_can_not_reach_waits),
-		WITH_SIDES(machines_drift_once),
-		WITH_SIDES(what_a_gate_says_it_sees_it_finds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

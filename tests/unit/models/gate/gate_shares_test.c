@@ -2,13 +2,9 @@
 #include "loader/base/error.h"
 #include "models/gate/gate_shares.h"
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* A session of `count` whose prep and fetch, .30 and .10, moved so far from each other. */
 static int moved(double by, size_t count, double noise, struct error *err)
@@ -26,35 +22,23 @@ static int moved(double by, size_t count, double noise, struct error *err)
 	return gate_shares_check(&sides.base, err);
 }
 
-static void impossible_shares_are_refused(void **state)
+TEST_WITH(impossible_shares_are_refused, sides_setup, sides_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(moved(1, 8, .02, &err), -ERANGE);
 	says(err.message, "2026-01-02T12:00:00Z prep_stall is 1");
 	assert_int_equal(moved(.5, 8, .02, &err), -ERANGE);
 	says(err.message, "2026-01-02T12:00:00Z fetch_stall is -");
 }
 
-static void what_noise_explains_is_not(void **state)
+TEST_WITH(what_noise_explains_is_not, sides_setup, sides_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(moved(0, 8, .02, &err), 0);
 	assert_int_equal(moved(.13, 8, .005, &err), 0); /* 3 points below 0 */
 	assert_int_equal(moved(.3, 8, .5, &err), 0);
 	assert_int_equal(moved(1, 3, .02, &err), 0); /* too few to say */
 	assert_int_equal(moved(1, 0, 0, &err), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(impossible_shares_are_refused),
-		WITH_SIDES(what_noise_explains_is_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

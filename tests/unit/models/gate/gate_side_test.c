@@ -1,14 +1,11 @@
 #include "models/gate/gate_side.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct gate_side side;
 static struct profile run;
@@ -65,9 +62,8 @@ static void add_block(int block)
 	add_window(block, "real", 250, 2);
 }
 
-static void block_is_a_repetition_with_the_shares_of_a_run(void **state)
+TEST_WITH(block_is_a_repetition_with_the_shares_of_a_run, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(profile_text(&run.started, "2026-01-02T03:04:05Z"), 0);
 	add_block(0);
 	add_block(7);
@@ -84,9 +80,8 @@ static void block_is_a_repetition_with_the_shares_of_a_run(void **state)
 	}
 }
 
-static void windows_of_a_kind_are_summed_before_they_are_divided(void **state)
+TEST_WITH(windows_of_a_kind_are_summed_before_they_are_divided, setup, teardown)
 {
-	(void)state;
 	add_block(0);
 	add_block(1);
 	add_window(0, "real", 750, 2);
@@ -97,9 +92,8 @@ static void windows_of_a_kind_are_summed_before_they_are_divided(void **state)
 	close_to(value(1, "samples_per_s"), 125);
 }
 
-static void only_certified_and_used_windows_of_a_block_count(void **state)
+TEST_WITH(only_certified_and_used_windows_of_a_block_count, setup, teardown)
 {
-	(void)state;
 	add_block(0);
 	add_window(0, "real", 9, 9)->certified = false;
 	add_window(0, "real", 9, 9)->used = false;
@@ -118,18 +112,16 @@ static void only_certified_and_used_windows_of_a_block_count(void **state)
 }
 
 /* The search for blocks takes the square of their number. */
-static void more_windows_than_a_session_holds_are_left_out(void **state)
+TEST_WITH(more_windows_than_a_session_holds_are_left_out, setup, teardown)
 {
-	(void)state;
 	for (int block = 0; block < 400; block++)
 		add_block(block);
 	assert_int_equal(gate_side_of_run(&side, &run), 0);
 	assert_int_equal(side.sessions[0].count, 1024 / 3);
 }
 
-static void run_without_blocks_has_no_repetition(void **state)
+TEST_WITH(run_without_blocks_has_no_repetition, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(gate_side_of_run(&side, &run), 0);
 	assert_int_equal(side.session_count, 1);
 	assert_int_equal(side.sessions[0].count, 0);
@@ -158,9 +150,8 @@ static void describe_run(struct profile *profile)
 	profile->storage_is_memory = true;
 }
 
-static void description_is_a_copy_without_measurements(void **state)
+TEST_WITH(description_is_a_copy_without_measurements, setup, teardown)
 {
-	(void)state;
 	describe_run(&run);
 	assert_int_equal(gate_side_describe(&side, &run), 0);
 	profile_free(&run);
@@ -179,9 +170,8 @@ static void description_is_a_copy_without_measurements(void **state)
 }
 
 /* Timed repetitions count nothing. */
-static void later_description_replaces_all_but_counts(void **state)
+TEST_WITH(later_description_replaces_all_but_counts, setup, teardown)
 {
-	(void)state;
 	describe_run(&run);
 	assert_int_equal(gate_side_describe(&side, &run), 0);
 	profile_free(&run);
@@ -195,11 +185,10 @@ static void later_description_replaces_all_but_counts(void **state)
 	assert_int_equal(side.about.counted.opens, 200);
 }
 
-static void counts_become_values_per_sample(void **state)
+TEST_WITH(counts_become_values_per_sample, setup, teardown)
 {
 	double values[GATE_METRICS];
 
-	(void)state;
 	gate_metric_counted(&run, values);
 	for (int i = 0; i < GATE_METRICS; i++)
 		assert_true(isnan(values[i]));
@@ -227,11 +216,10 @@ static void counts_become_values_per_sample(void **state)
 	assert_true(isnan(values[gate_metric_find("mean_read_bytes")]));
 }
 
-static void no_memory_is_said_and_nothing_leaks(void **state)
+TEST_WITH(no_memory_is_said_and_nothing_leaks, setup, teardown)
 {
 	unsigned failures = 0;
 
-	(void)state;
 	describe_run(&run);
 	add_block(0);
 	add_block(1);
@@ -248,22 +236,4 @@ static void no_memory_is_said_and_nothing_leaks(void **state)
 		failures++;
 	}
 	assert_int_equal(failures, 4); /* command, session, repetitions */
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(block_is_a_repetition_with_the_shares_of_a_run),
-		TEST(windows_of_a_kind_are_summed_before_they_are_divided),
-		TEST(only_certified_and_used_windows_of_a_block_count),
-		TEST(more_windows_than_a_session_holds_are_left_out),
-		TEST(run_without_blocks_has_no_repetition),
-		TEST(description_is_a_copy_without_measurements),
-		TEST(later_description_replaces_all_but_counts),
-		TEST(counts_become_values_per_sample),
-		TEST(no_memory_is_said_and_nothing_leaks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,12 @@
 #include "models/gate/gate_statistics.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static double normal(struct random *random)
 {
@@ -115,12 +111,11 @@ static void coarse(struct random *random, unsigned values, double *worse, size_t
 		worse[i] = (double)random_below(random, values) - floor(values / 3.);
 }
 
-static void paired_p_counts_every_sign(void **state)
+TEST(paired_p_counts_every_sign)
 {
 	struct random random = {1};
 	double worse[10];
 
-	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
 		size_t n = 1 + random_below(&random, 10);
 
@@ -129,12 +124,11 @@ static void paired_p_counts_every_sign(void **state)
 	}
 }
 
-static void unpaired_p_counts_every_grouping(void **state)
+TEST(unpaired_p_counts_every_grouping)
 {
 	struct random random = {2};
 	double all[10];
 
-	(void)state;
 	for (unsigned round = 0; round < 150; round++) {
 		size_t n = 1 + random_below(&random, 5),
 		       m = 1 + random_below(&random, 5);
@@ -147,11 +141,10 @@ static void unpaired_p_counts_every_grouping(void **state)
 
 /* ---- closed forms and tables ---- */
 
-static void smallest_p_is_one_of_all_signs_or_groupings(void **state)
+TEST(smallest_p_is_one_of_all_signs_or_groupings)
 {
 	double worse[GATE_PAIRS_MOST], base[] = {1, 2, 3, 4}, now[] = {5, 6, 7, 8};
 
-	(void)state;
 	for (size_t n = 1; n <= GATE_PAIRS_MOST; n++) {
 		worse[n - 1] = (double)n * n;
 		close_to(paired_p(worse, n), ldexp(1, -(int)n), 0);
@@ -179,12 +172,11 @@ static double p_of_rank_sum(size_t n, size_t negative)
 }
 
 /* Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, tables A.4 and A.6. */
-static void p_matches_the_tables(void **state)
+TEST(p_matches_the_tables)
 {
 	double base[] = {1, 2, 3, 4, 5, 6, 7, 8};
 	double now[] = {3.5, 4.5, 5.5, 6.5, 7.5, 8.1, 8.2, 8.3}; /* U = 64 - 15 */
 
-	(void)state;
 	close_to(p_of_rank_sum(8, 5), .0391, 5e-5);
 	close_to(p_of_rank_sum(8, 6), .0547, 5e-5);
 	close_to(p_of_rank_sum(10, 10), .0420, 5e-5);
@@ -194,13 +186,12 @@ static void p_matches_the_tables(void **state)
 }
 
 /* As many as are allowed: the normal limit is near, nothing overflows. */
-static void largest_samples_come_near_the_normal_limit(void **state)
+TEST(largest_samples_come_near_the_normal_limit)
 {
 	double worse[GATE_PAIRS_MOST], base[GATE_PAIRS_MOST];
 	double n = GATE_PAIRS_MOST, sum = 0, wins = 0;
 	struct random random = {3};
 
-	(void)state;
 	for (size_t i = 0; i < GATE_PAIRS_MOST; i++) {
 		worse[i] = normal(&random) + .2;
 		base[i] = normal(&random);
@@ -224,12 +215,11 @@ static void largest_samples_come_near_the_normal_limit(void **state)
 
 /* ---- estimates and bounds ---- */
 
-static void estimate_is_the_median_of_all_pairs(void **state)
+TEST(estimate_is_the_median_of_all_pairs)
 {
 	double worse[] = {1, 2, 10}, base[] = {1, 2}, now[] = {4, 10};
 	struct gate_shift shift;
 
-	(void)state;
 	gate_statistics_paired(worse, 3, .05, &shift);
 	close_to(shift.value, 3.75, 1e-15); /* 1 1.5 2 5.5 6 10 */
 	assert_int_equal(gate_statistics_unpaired(base, 2, now, 2, .05, &shift), 0);
@@ -237,13 +227,12 @@ static void estimate_is_the_median_of_all_pairs(void **state)
 }
 
 /* A bound is where the test changes its mind. */
-static void bounds_are_what_the_test_does_not_refuse(void **state)
+TEST(bounds_are_what_the_test_does_not_refuse)
 {
 	struct random random = {4};
 	double worse[9], moved[9];
 	struct gate_shift shift, at;
 
-	(void)state;
 	for (unsigned round = 0; round < 50; round++) {
 		for (size_t i = 0; i < 9; i++)
 			worse[i] = normal(&random);
@@ -262,13 +251,12 @@ static void bounds_are_what_the_test_does_not_refuse(void **state)
 	}
 }
 
-static void unpaired_bounds_are_what_the_test_does_not_refuse(void **state)
+TEST(unpaired_bounds_are_what_the_test_does_not_refuse)
 {
 	struct random random = {5};
 	double base[5], now[7], moved[7];
 	struct gate_shift shift, at;
 
-	(void)state;
 	for (unsigned round = 0; round < 50; round++) {
 		for (size_t i = 0; i < 7; i++)
 			now[i] = normal(&random);
@@ -295,13 +283,12 @@ static void unpaired_bounds_are_what_the_test_does_not_refuse(void **state)
 }
 
 /* Also of values so coarse that most are tied. */
-static void bounds_hold_as_often_as_they_say(void **state)
+TEST(bounds_hold_as_often_as_they_say)
 {
 	enum { ROUNDS = 4000 };
 	struct random random = {6};
 	unsigned low = 0, high = 0;
 
-	(void)state;
 	for (unsigned trial = 0; trial < ROUNDS; trial++) {
 		struct gate_shift shift;
 		double worse[8];
@@ -316,12 +303,11 @@ static void bounds_hold_as_often_as_they_say(void **state)
 	assert_true(low >= .945 * ROUNDS && high >= .945 * ROUNDS);
 }
 
-static void too_few_have_no_bounds(void **state)
+TEST(too_few_have_no_bounds)
 {
 	double worse[] = {1, 2, 3, 4};
 	struct gate_shift shift;
 
-	(void)state;
 	gate_statistics_paired(worse, 4, .05, &shift);
 	assert_true(shift.low == -INFINITY && shift.high == INFINITY);
 	close_to(shift.value, 2.5, 1e-15);
@@ -337,12 +323,11 @@ static void too_few_have_no_bounds(void **state)
 	assert_true(isnan(shift.value) && isnan(shift.p));
 }
 
-static void no_difference_at_all_is_no_evidence(void **state)
+TEST(no_difference_at_all_is_no_evidence)
 {
 	double same[8] = {0};
 	struct gate_shift shift;
 
-	(void)state;
 	gate_statistics_paired(same, 8, .05, &shift);
 	close_to(shift.p, 1, 0);
 	close_to(shift.value, 0, 0);
@@ -356,14 +341,13 @@ static void no_difference_at_all_is_no_evidence(void **state)
 
 /* ---- spread, and what can be seen ---- */
 
-static void spread_is_robust_but_never_blind(void **state)
+TEST(spread_is_robust_but_never_blind)
 {
 	struct random random = {7};
 	double worse[GATE_PAIRS_MOST], coarse_clock[8] = {1, 1, 1, 1, 1, 1, 2, 1};
 	struct gate_shift shift;
 	double mean = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		for (size_t i = 0; i < GATE_PAIRS_MOST; i++)
 			worse[i] = 3 * normal(&random);
@@ -408,11 +392,10 @@ static double found(double draw(struct random *), double sd, double limit)
 	return 100. * count / ROUNDS;
 }
 
-static void what_is_called_detectable_is_found(void **state)
+TEST(what_is_called_detectable_is_found)
 {
 	double known = found(normal, 1, 5), seen = found(normal, NAN, 5);
 
-	(void)state;
 	print_message("found of 100, spread known: normal %.1f, Laplace %.1f, "
 		      "t of 3 %.1f\n",
 		      known, found(laplace, sqrt(2), 5), found(t_of_three, sqrt(3), 5));
@@ -423,14 +406,13 @@ static void what_is_called_detectable_is_found(void **state)
 
 /* How often 8 pairs without a difference pass for one, by their noise alone; and how often
  * what is to be found beyond it is. */
-static void noise_is_what_nothing_is_found_to_be(void **state)
+TEST(noise_is_what_nothing_is_found_to_be)
 {
 	enum { ROUNDS = 4000 };
 	double change = gate_statistics_detectable(1, 8, .05, .05);
 	unsigned above = 0, beyond = 0, hits = 0;
 	struct random random = {10};
 
-	(void)state;
 	for (unsigned trial = 0; trial < ROUNDS; trial++) {
 		struct gate_shift shift;
 		double worse[8];
@@ -455,14 +437,13 @@ static void noise_is_what_nothing_is_found_to_be(void **state)
 }
 
 /* Were it larger than it has to be, that would be no help either. */
-static void half_of_what_is_detectable_is_mostly_missed(void **state)
+TEST(half_of_what_is_detectable_is_mostly_missed)
 {
 	enum { ROUNDS = 4000 };
 	double half = gate_statistics_detectable(1, 8, .05, 0) / 2;
 	struct random random = {9};
 	unsigned count = 0;
 
-	(void)state;
 	for (unsigned trial = 0; trial < ROUNDS; trial++) {
 		struct gate_shift shift;
 		double worse[8];
@@ -475,9 +456,8 @@ static void half_of_what_is_detectable_is_mostly_missed(void **state)
 	assert_in_range(100 * count / ROUNDS, 30, 70);
 }
 
-static void more_pairs_or_less_noise_see_more(void **state)
+TEST(more_pairs_or_less_noise_see_more)
 {
-	(void)state;
 	assert_true(gate_statistics_detectable(1, 4, .05, 0) == INFINITY);
 	assert_true(gate_statistics_detectable(1, 5, .05, 0) >
 		    gate_statistics_detectable(1, 8, .05, 0));
@@ -493,12 +473,11 @@ static void more_pairs_or_less_noise_see_more(void **state)
 
 /* ---- several at once ---- */
 
-static void holm_adjusts_each_for_those_not_refused_yet(void **state)
+TEST(holm_adjusts_each_for_those_not_refused_yet)
 {
 	double three[] = {.01, .04, .03}, some[] = {NAN, .02, NAN, .02, .9};
 	double large[] = {.5, .6}, none[] = {NAN};
 
-	(void)state;
 	gate_statistics_holm(three, 3);
 	close_to(three[0], .03, 1e-15);
 	close_to(three[1], .06, 1e-15);
@@ -515,9 +494,8 @@ static void holm_adjusts_each_for_those_not_refused_yet(void **state)
 	assert_true(isnan(none[0]));
 }
 
-static void pairs_that_an_alpha_needs(void **state)
+TEST(pairs_that_an_alpha_needs)
 {
-	(void)state;
 	assert_int_equal(gate_statistics_pairs_for(.05, 1), 5);
 	assert_int_equal(gate_statistics_pairs_for(.05, 3), 6);
 	assert_int_equal(gate_statistics_pairs_for(.01, 3), 9);
@@ -525,13 +503,12 @@ static void pairs_that_an_alpha_needs(void **state)
 	assert_int_equal(gate_statistics_pairs_for(.5, 1), 2); /* 1/2 is not below */
 }
 
-static void no_memory_is_said(void **state)
+TEST(no_memory_is_said)
 {
 	double values[] = {1, 2, 3, 4};
 	struct gate_shift shift;
 	unsigned failures = 0;
 
-	(void)state;
 	for (unsigned nth = 1; nth < 9; nth++) {
 		nomem_at(nth);
 		if (gate_statistics_unpaired(values, 2, values, 4, .05, &shift) ==
@@ -540,31 +517,4 @@ static void no_memory_is_said(void **state)
 		nomem_at(0);
 	}
 	assert_true(failures >= 2 && failures < 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paired_p_counts_every_sign),
-		cmocka_unit_test(unpaired_p_counts_every_grouping),
-		cmocka_unit_test(smallest_p_is_one_of_all_signs_or_groupings),
-		cmocka_unit_test(p_matches_the_tables),
-		cmocka_unit_test(largest_samples_come_near_the_normal_limit),
-		cmocka_unit_test(estimate_is_the_median_of_all_pairs),
-		cmocka_unit_test(bounds_are_what_the_test_does_not_refuse),
-		cmocka_unit_test(unpaired_bounds_are_what_the_test_does_not_refuse),
-		cmocka_unit_test(bounds_hold_as_often_as_they_say),
-		cmocka_unit_test(too_few_have_no_bounds),
-		cmocka_unit_test(no_difference_at_all_is_no_evidence),
-		cmocka_unit_test(spread_is_robust_but_never_blind),
-		cmocka_unit_test(what_is_called_detectable_is_found),
-		cmocka_unit_test(noise_is_what_nothing_is_found_to_be),
-		cmocka_unit_test(half_of_what_is_detectable_is_mostly_missed),
-		cmocka_unit_test(more_pairs_or_less_noise_see_more),
-		cmocka_unit_test(holm_adjusts_each_for_those_not_refused_yet),
-		cmocka_unit_test(pairs_that_an_alpha_needs),
-		cmocka_unit_test(no_memory_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

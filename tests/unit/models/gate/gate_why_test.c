@@ -1,12 +1,8 @@
 /* gate_why_test.c - the causes that a verdict names. */
 #include "tests/lib/sides.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void starts(const char *text, const char *with)
 {
@@ -14,9 +10,8 @@ static void starts(const char *text, const char *with)
 		fail_msg("'%s' does not start with '%s'", text, with);
 }
 
-static void small_reads_are_found_and_are_the_cause(void **state)
+TEST_WITH(small_reads_are_found_and_are_the_cause, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides.base.about.counted.reads = 1000;
 	sides.base.about.counted.read_bytes = 1000 * 128 << 10;
 	sides.now.about.counted.reads = 32000;
@@ -35,9 +30,8 @@ static void small_reads_are_found_and_are_the_cause(void **state)
 }
 
 /* Which stage it was is only said where it is known. */
-static void what_noise_moved_is_no_cause(void **state)
+TEST_WITH(what_noise_moved_is_no_cause, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_add_both(&sides, .1, .005);
 	for (size_t i = 0; i < 8; i++) {
 		double(*values)[GATE_METRICS] = sides.now.sessions[0].values;
@@ -53,9 +47,8 @@ static void what_noise_moved_is_no_cause(void **state)
 	starts(sides.verdict.why, "data_stall: ");
 }
 
-static void what_no_count_explains_is_told_by_its_metric(void **state)
+TEST_WITH(what_no_count_explains_is_told_by_its_metric, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_all_off(&sides);
 	sides_limit(&sides, "cpu_s_per_sample", .05);
 	sides_add_both(&sides, .2, .01);
@@ -65,9 +58,8 @@ static void what_no_count_explains_is_told_by_its_metric(void **state)
 	starts(sides.verdict.why, "cpu_s_per_sample: ");
 }
 
-static void the_cause_comes_first(void **state)
+TEST_WITH(the_cause_comes_first, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.now.about.counted.opens++;
 	sides.now.about.counted.reads++;
@@ -79,9 +71,8 @@ static void the_cause_comes_first(void **state)
 }
 
 /* Also where nothing came of them. */
-static void settings_that_differ_are_told(void **state)
+TEST_WITH(settings_that_differ_are_told, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides.base.about.batch = sides.now.about.batch = 32;
 	sides.base.about.workers = 2;
 	sides.now.about.workers = 1;
@@ -102,9 +93,8 @@ static void settings_that_differ_are_told(void **state)
 	assert_int_equal(sides.verdict.setting_count, 0); /* once is enough */
 }
 
-static void what_got_faster_is_no_cause(void **state)
+TEST_WITH(what_got_faster_is_no_cause, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides_limit(&sides, "decoded_pixels_per_sample", 1);
 	sides.now.about.counted.opens++;
@@ -119,9 +109,8 @@ static void what_got_faster_is_no_cause(void **state)
 	assert_int_equal(sides.verdict.cause_count, 0);
 }
 
-static void large_changes_are_told_as_factors(void **state)
+TEST_WITH(large_changes_are_told_as_factors, sides_setup, sides_teardown)
 {
-	(void)state;
 	sides_timed_off(&sides);
 	sides.now.about.counted.reads *= 27;
 	sides_judge(&sides);
@@ -129,11 +118,10 @@ static void large_changes_are_told_as_factors(void **state)
 }
 
 /* Of two metrics one regresses twice: what the other would explain is not told. */
-static void only_what_is_confirmed_is_explained(void **state)
+TEST_WITH(only_what_is_confirmed_is_explained, sides_setup, sides_teardown)
 {
 	struct gate_verdict before;
 
-	(void)state;
 	sides_add_both(&sides, 0, .002);
 	sides.now.about.counted.opens++;
 	sides_judge(&sides);
@@ -153,11 +141,10 @@ static void only_what_is_confirmed_is_explained(void **state)
 	gate_verdict_free(&before);
 }
 
-static void a_rate_that_fell_is_told_with_its_cause(void **state)
+TEST_WITH(a_rate_that_fell_is_told_with_its_cause, sides_setup, sides_teardown)
 {
 	bool told = false;
 
-	(void)state;
 	sides_all_off(&sides);
 	sides_limit(&sides, "samples_per_s", .05);
 	sides_add_both(&sides, .4, .005);
@@ -166,21 +153,4 @@ static void a_rate_that_fell_is_told_with_its_cause(void **state)
 	for (size_t i = 0; i < sides.verdict.cause_count; i++)
 		told |= strstr(sides.verdict.causes[i], "samples/s (") != NULL;
 	assert_true(told);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SIDES(small_reads_are_found_and_are_the_cause),
-		WITH_SIDES(what_noise_moved_is_no_cause),
-		WITH_SIDES(what_no_count_explains_is_told_by_its_metric),
-		WITH_SIDES(the_cause_comes_first),
-		WITH_SIDES(settings_that_differ_are_told),
-		WITH_SIDES(what_got_faster_is_no_cause),
-		WITH_SIDES(large_changes_are_told_as_factors),
-		WITH_SIDES(only_what_is_confirmed_is_explained),
-		WITH_SIDES(a_rate_that_fell_is_told_with_its_cause),
-	};
-
-	return cmocka_run_group_tests_name("gate_why", tests, NULL, NULL);
 }

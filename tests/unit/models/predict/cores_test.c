@@ -1,14 +1,11 @@
 #include "loader/base/error.h"
 #include "loader/base/random.h"
 #include "models/predict/cores.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct law {
 	double a, s, c;
@@ -78,14 +75,13 @@ static double normal(struct random *random)
 	return sum;
 }
 
-static void exact_points_give_their_law_back(void **state)
+TEST(exact_points_give_their_law_back)
 {
 	static const struct law laws[] = {{1000, 0, 0},      {700, .05, 0},
 					  {1, 0, .002},      {1e6, .1, .004},
 					  {321, .3, .00001}, {50, .02, .05}};
 	static const unsigned k[] = {1, 2, 4, 8, 16, 0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(laws) / sizeof(laws[0]); i++) {
 		struct profile profile;
 		enum cores_basis basis;
@@ -109,13 +105,12 @@ static void exact_points_give_their_law_back(void **state)
 	}
 }
 
-static void a_measured_point_is_what_was_measured(void **state)
+TEST(a_measured_point_is_what_was_measured)
 {
 	struct profile profile;
 	enum cores_basis basis;
 	struct cores cores;
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 4;
 	add_point(&profile, 1, 100);
@@ -134,13 +129,12 @@ static void a_measured_point_is_what_was_measured(void **state)
 }
 
 /* Not P(k): beside the consumer, more workers than cores, nothing measured. */
-static void other_points_do_not_count(void **state)
+TEST(other_points_do_not_count)
 {
 	struct profile profile;
 	struct error err = {0};
 	struct cores cores;
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 2;
 	add_point(&profile, 4, 200);
@@ -157,7 +151,7 @@ static void other_points_do_not_count(void **state)
 	profile_free(&profile);
 }
 
-static void few_points_give_bounds_and_nothing_sharper(void **state)
+TEST(few_points_give_bounds_and_nothing_sharper)
 {
 	static const unsigned k[] = {1, 2, 4, 0};
 	struct profile profile;
@@ -165,7 +159,6 @@ static void few_points_give_bounds_and_nothing_sharper(void **state)
 	struct interval rate;
 	struct cores cores;
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 4;
 	add_curve(&profile, (struct law){100, .1, 0}, k);
@@ -184,13 +177,12 @@ static void few_points_give_bounds_and_nothing_sharper(void **state)
 	profile_free(&profile);
 }
 
-static void a_quota_takes_cores_away(void **state)
+TEST(a_quota_takes_cores_away)
 {
 	struct profile profile;
 	struct cores cores;
 	double speed[5];
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 8;
 	add_fact(&profile, "cpu_quota", "2.5");
@@ -228,7 +220,7 @@ static void begin_smt(struct profile *profile)
 }
 
 /* The second threads bring a quarter. */
-static void second_threads_are_no_cores(void **state)
+TEST(second_threads_are_no_cores)
 {
 	static const struct law law = {100, .02, .001};
 	static const unsigned k[] = {1, 2, 3, 4, 0};
@@ -236,7 +228,6 @@ static void second_threads_are_no_cores(void **state)
 	enum cores_basis basis;
 	struct cores cores;
 
-	(void)state;
 	begin_smt(&profile);
 	add_curve(&profile, law, k);
 	add_point(&profile, 6, 1.12 * law_at(law, 4));
@@ -250,7 +241,7 @@ static void second_threads_are_no_cores(void **state)
 	profile_free(&profile);
 }
 
-static void too_few_points_on_cores_of_their_own_give_bounds(void **state)
+TEST(too_few_points_on_cores_of_their_own_give_bounds)
 {
 	static const unsigned k[] = {1, 2, 4, 6, 8, 0};
 	struct profile profile;
@@ -258,7 +249,6 @@ static void too_few_points_on_cores_of_their_own_give_bounds(void **state)
 	struct interval rate;
 	struct cores cores;
 
-	(void)state;
 	begin_smt(&profile);
 	add_curve(&profile, (struct law){100, .1, 0}, k);
 	cores = cores_in(&profile);
@@ -272,14 +262,13 @@ static void too_few_points_on_cores_of_their_own_give_bounds(void **state)
 }
 
 /* Without the gain of all second threads, cores tell nothing of threads. */
-static void unmeasured_second_threads_give_bounds(void **state)
+TEST(unmeasured_second_threads_give_bounds)
 {
 	static const unsigned k[] = {1, 2, 3, 4, 0};
 	struct profile profile;
 	enum cores_basis basis;
 	struct cores cores;
 
-	(void)state;
 	begin_smt(&profile);
 	add_curve(&profile, (struct law){100, .1, 0}, k);
 	cores = cores_in(&profile);
@@ -289,12 +278,11 @@ static void unmeasured_second_threads_give_bounds(void **state)
 }
 
 /* What a run on some of the threads shares is not known. */
-static void unknown_threads_are_said_to_be(void **state)
+TEST(unknown_threads_are_said_to_be)
 {
 	struct profile profile;
 	struct cores cores;
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 4;
 	add_fact(&profile, "cpu_cores", "4");
@@ -313,14 +301,13 @@ static void unknown_threads_are_said_to_be(void **state)
 	profile_free(&profile);
 }
 
-static void together_no_more_than_the_cores_give(void **state)
+TEST(together_no_more_than_the_cores_give)
 {
 	static const unsigned k[] = {1, 2, 4, 8, 0};
 	struct profile profile;
 	double speed[64];
 	struct cores cores;
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 8;
 	add_curve(&profile, (struct law){200, .08, .003}, k);
@@ -346,13 +333,12 @@ static void together_no_more_than_the_cores_give(void **state)
 }
 
 /* Faster together than alone is noise, or a clock that changed. */
-static void nobody_runs_faster_than_alone(void **state)
+TEST(nobody_runs_faster_than_alone)
 {
 	struct profile profile;
 	struct cores cores;
 	double speed[3];
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 2;
 	add_point(&profile, 1, 100);
@@ -364,13 +350,12 @@ static void nobody_runs_faster_than_alone(void **state)
 }
 
 /* Three windows that differ much have an interval that begins below 0. */
-static void a_rough_interval_stops_nobody(void **state)
+TEST(a_rough_interval_stops_nobody)
 {
 	struct profile profile;
 	struct cores cores;
 	double speed[3];
 
-	(void)state;
 	profile_init(&profile);
 	profile.cores = 2;
 	add_point(&profile, 1, 100);
@@ -416,7 +401,7 @@ static unsigned covered(const unsigned *k, unsigned n, double noise, unsigned cu
 	return 100 * inside / curves;
 }
 
-static void intervals_of_the_fit_hold_the_truth(void **state)
+TEST(intervals_of_the_fit_hold_the_truth)
 {
 	static const struct {
 		unsigned k[9], n;
@@ -427,7 +412,6 @@ static void intervals_of_the_fit_hold_the_truth(void **state)
 		     {{1, 2, 3, 4, 5, 6, 7, 8, 0}, 8}};
 	static const double noises[] = {.005, .01, .02, .03};
 
-	(void)state;
 	for (size_t g = 0; g < sizeof(grids) / sizeof(grids[0]); g++)
 		for (size_t i = 0; i < sizeof(noises) / sizeof(noises[0]); i++) {
 			unsigned share = covered(grids[g].k, grids[g].n, noises[i], 400,
@@ -440,7 +424,7 @@ static void intervals_of_the_fit_hold_the_truth(void **state)
 }
 
 /* The width of its interval over the standard error of the fit is Student's t. */
-static void the_fit_of_four_points_has_students_interval(void **state)
+TEST(the_fit_of_four_points_has_students_interval)
 {
 	static const struct usl_point points[] = {
 		{1, 100, .01}, {2, 185, .01}, {4, 330, .01}, {8, 500, .01}};
@@ -449,7 +433,6 @@ static void the_fit_of_four_points_has_students_interval(void **state)
 	struct interval rate;
 	struct usl usl;
 
-	(void)state;
 	assert_true(usl_fit(points, 4, &usl));
 	rate = usl_rate(&usl, k);
 	for (int i = 0; i < 3; i++)
@@ -457,26 +440,4 @@ static void the_fit_of_four_points_has_students_interval(void **state)
 			variance += factors[i] * usl.covariance[i][j] * factors[j];
 	assert_int_equal(usl.freedom, 2);
 	close_to((k / rate.low - k / rate.value) / sqrt(variance), 4.3026527, 1e-6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exact_points_give_their_law_back),
-		cmocka_unit_test(a_measured_point_is_what_was_measured),
-		cmocka_unit_test(other_points_do_not_count),
-		cmocka_unit_test(few_points_give_bounds_and_nothing_sharper),
-		cmocka_unit_test(a_quota_takes_cores_away),
-		cmocka_unit_test(second_threads_are_no_cores),
-		cmocka_unit_test(too_few_points_on_cores_of_their_own_give_bounds),
-		cmocka_unit_test(unmeasured_second_threads_give_bounds),
-		cmocka_unit_test(unknown_threads_are_said_to_be),
-		cmocka_unit_test(together_no_more_than_the_cores_give),
-		cmocka_unit_test(nobody_runs_faster_than_alone),
-		cmocka_unit_test(a_rough_interval_stops_nobody),
-		cmocka_unit_test(intervals_of_the_fit_hold_the_truth),
-		cmocka_unit_test(the_fit_of_four_points_has_students_interval),
-	};
-
-	return cmocka_run_group_tests_name("cores", tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 #include "models/predict/cost.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* Easy to sum by hand: 3600 samples at 1 a second are an hour. */
 static const struct prices all = {.currency = "USD",
@@ -43,9 +38,8 @@ static double cost_at(const struct prices *prices, const struct cost_use *of,
 	return cost_interval(prices, of, (struct interval){per_s, NAN, NAN}).value;
 }
 
-static void an_epoch_costs_what_its_parts_do(void **state)
+TEST(an_epoch_costs_what_its_parts_do)
 {
-	(void)state;
 	/* 8 cores, 50 GB of memory, 3 accelerators, 200 GB of storage; 900 reads, 4000
 	 * keys listed, and 50 GB out */
 	close_to(cost_at(&all, &use, 1), .32 + .25 + 6 + .2 + 900e-6 + 20e-6 + 1);
@@ -53,12 +47,11 @@ static void an_epoch_costs_what_its_parts_do(void **state)
 		 (.32 + .25 + 6 + .2) / 10 + 900e-6 + 20e-6 + 1);
 }
 
-static void each_part_alone(void **state)
+TEST(each_part_alone)
 {
 	struct prices one[7] = {none, none, none, none, none, none, none};
 	static const double costs[7] = {.32, .25, 6, .2, 900e-6, 20e-6, 1};
 
-	(void)state;
 	one[0].core_hour = all.core_hour;
 	one[1].memory_gb_hour = all.memory_gb_hour;
 	one[2].gpu_hour = all.gpu_hour;
@@ -71,12 +64,11 @@ static void each_part_alone(void **state)
 		close_to(cost_at(&one[i], &use, 1), costs[i]);
 }
 
-static void nothing_known_is_no_cost_of_0(void **state)
+TEST(nothing_known_is_no_cost_of_0)
 {
 	struct cost_use unknown = use;
 	struct prices prices = none;
 
-	(void)state;
 	assert_true(isnan(cost_at(&none, &use, 1)));
 	assert_true(isnan(cost_at(&all, &use, 0)));
 	assert_true(isnan(cost_at(&all, &use, -1)));
@@ -87,12 +79,11 @@ static void nothing_known_is_no_cost_of_0(void **state)
 	close_to(cost_at(&prices, &unknown, 1) + 1, 1);
 }
 
-static void requests_of_a_run_cost_what_they_did(void **state)
+TEST(requests_of_a_run_cost_what_they_did)
 {
 	struct profile_requests requests = {
 		.gets = 880, .retries = 20, .listing = 4, .bytes = 50000000000};
 
-	(void)state;
 	close_to(cost_requests(&all, &requests), 900e-6 + 20e-6 + 1);
 	assert_true(isnan(cost_requests(&none, &requests)));
 	requests.bytes = UNKNOWN; /* an old result */
@@ -101,12 +92,11 @@ static void requests_of_a_run_cost_what_they_did(void **state)
 	assert_true(isnan(cost_requests(&all, &requests)));
 }
 
-static void the_faster_the_cheaper(void **state)
+TEST(the_faster_the_cheaper)
 {
 	struct interval rate = {10, 8, 20};
 	struct interval cost = cost_interval(&all, &use, rate);
 
-	(void)state;
 	close_to(cost.value, cost_at(&all, &use, 10));
 	close_to(cost.low, cost_at(&all, &use, 20));
 	close_to(cost.high, cost_at(&all, &use, 8));
@@ -114,17 +104,4 @@ static void the_faster_the_cheaper(void **state)
 	rate.value = NAN; /* only bounds are known */
 	cost = cost_interval(&all, &use, rate);
 	assert_true(isnan(cost.value) && cost.low < cost.high);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_epoch_costs_what_its_parts_do),
-		cmocka_unit_test(each_part_alone),
-		cmocka_unit_test(nothing_known_is_no_cost_of_0),
-		cmocka_unit_test(requests_of_a_run_cost_what_they_did),
-		cmocka_unit_test(the_faster_the_cheaper),
-	};
-
-	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
 }

@@ -3,13 +3,9 @@
 #include "models/predict/drift.h"
 #include "models/predict/model.h"
 #include "tests/lib/known_run.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct profile profile;
 static struct profile_prediction prediction;
@@ -41,11 +37,10 @@ static void expect(const struct profile_change *change, struct interval drift,
 
 /* Half the work of the cores stays theirs, but without it an emulated accelerator limits,
  * which is as fast as ever. */
-static void slow_cores_slow_no_emulated_accelerator(void **state)
+TEST(slow_cores_slow_no_emulated_accelerator)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	known_run_add_tenth(&profile, 64);
 	expect(&change, slower, .9 * 2000);
@@ -57,11 +52,10 @@ static void slow_cores_slow_no_emulated_accelerator(void **state)
 	profile_free(&profile);
 }
 
-static void a_real_accelerator_may_be_slower(void **state)
+TEST(a_real_accelerator_may_be_slower)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	known_run_make(&profile, &known_compute_bound);
 	expect(&change, slower, 500);
 	profile.emulated_per_s = NAN;
@@ -72,11 +66,10 @@ static void a_real_accelerator_may_be_slower(void **state)
 }
 
 /* An emulated storage gives what it gave: what was measured was measured badly. */
-static void what_nothing_explains_changes_nothing(void **state)
+TEST(what_nothing_explains_changes_nothing)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	known_run_make(&profile, &known_fetch_bound);
 	expect(&change, slower, 500);
 	change.cache_share = .5;
@@ -85,12 +78,11 @@ static void what_nothing_explains_changes_nothing(void **state)
 	profile_free(&profile);
 }
 
-static void an_unsure_drift_makes_unsure(void **state)
+TEST(an_unsure_drift_makes_unsure)
 {
 	const struct profile_change none = PROFILE_NO_CHANGE;
 	double half;
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	predict(&none, slower);
 	half = interval_half(prediction.per_s);
@@ -98,16 +90,4 @@ static void an_unsure_drift_makes_unsure(void **state)
 	assert_true(interval_half(prediction.per_s) > half);
 	assert_true(prediction.per_s.low < .83 * 2000);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_cores_slow_no_emulated_accelerator),
-		cmocka_unit_test(a_real_accelerator_may_be_slower),
-		cmocka_unit_test(what_nothing_explains_changes_nothing),
-		cmocka_unit_test(an_unsure_drift_makes_unsure),
-	};
-
-	return cmocka_run_group_tests_name("drift", tests, NULL, NULL);
 }

@@ -3,19 +3,15 @@
 #include "models/predict/cost.h"
 #include "models/predict/model.h"
 #include "tests/lib/known_run.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 /* Of a run that G, P or F limits: so many jobs with a loader each, and with one. */
-static void predicts_several_jobs(void **state)
+TEST(predicts_several_jobs)
 {
 	static const struct {
 		const struct known_run *run;
@@ -31,7 +27,6 @@ static void predicts_several_jobs(void **state)
 		{&known_fetch_bound, 3, 1500, 1500}, /* emulated for each job */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct profile_change change = PROFILE_NO_CHANGE;
 
@@ -43,13 +38,12 @@ static void predicts_several_jobs(void **state)
 }
 
 /* One fast and one slow: each at its own pace, or both at that of the slow one. */
-static void predicts_jobs_of_different_speeds(void **state)
+TEST(predicts_jobs_of_different_speeds)
 {
 	struct profile_prediction *prediction;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	change.jobs = 2;
 	change.job_speed[0] = 1;
 	change.job_speed[1] = .25;
@@ -66,7 +60,7 @@ static void predicts_jobs_of_different_speeds(void **state)
 }
 
 /* The same memory holds more of pictures that are stored smaller, here all of them. */
-static void smaller_pictures_take_less_of_all(void **state)
+TEST(smaller_pictures_take_less_of_all)
 {
 	struct known_run run = known_prep_bound;
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -74,7 +68,6 @@ static void smaller_pictures_take_less_of_all(void **state)
 	struct profile_recipe *recipe;
 	struct profile profile;
 
-	(void)state;
 	run.share = .5;
 	known_run_make(&profile, &run);
 	profile.sample_bytes = 1000000;
@@ -95,14 +88,13 @@ static void smaller_pictures_take_less_of_all(void **state)
 	profile_free(&profile);
 }
 
-static void tells_what_jobs_take(void **state)
+TEST(tells_what_jobs_take)
 {
 	struct known_run run = known_prep_bound;
 	struct profile_prediction *prediction;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	run.share = .5;
 	known_run_make(&profile, &run);
 	profile.sample_bytes = 1000000;
@@ -123,7 +115,7 @@ static void tells_what_jobs_take(void **state)
 	profile_free(&profile);
 }
 
-static void jobs_share_what_the_machine_costs(void **state)
+TEST(jobs_share_what_the_machine_costs)
 {
 	const struct prices prices = {.core_hour = 1,
 				      .memory_gb_hour = NAN,
@@ -142,7 +134,6 @@ static void jobs_share_what_the_machine_costs(void **state)
 	struct error err = {0};
 	struct model *model;
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	model = model_new(&profile, &err);
 	assert_non_null(model);
@@ -167,7 +158,7 @@ static void jobs_share_what_the_machine_costs(void **state)
 }
 
 /* Half of the data in the kernel's cache is half for all of them, in their own for each. */
-static void jobs_share_what_the_kernel_keeps(void **state)
+TEST(jobs_share_what_the_kernel_keeps)
 {
 	const struct prices memory = {.core_hour = NAN,
 				      .memory_gb_hour = 1,
@@ -178,7 +169,6 @@ static void jobs_share_what_the_kernel_keeps(void **state)
 	struct profile profile;
 	double held[2];
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	change.cache_share = .5;
 	change.jobs = 4;
@@ -200,7 +190,7 @@ static void jobs_share_what_the_kernel_keeps(void **state)
 }
 
 /* Nothing throttles it: the loaders of all jobs meet there, with more reads in flight. */
-static void jobs_meet_at_a_real_storage(void **state)
+TEST(jobs_meet_at_a_real_storage)
 {
 	static const struct {
 		double latency_s;
@@ -214,7 +204,6 @@ static void jobs_meet_at_a_real_storage(void **state)
 	};
 	struct known_run run = known_fetch_bound;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct profile_prediction *prediction;
 		struct profile_change change = PROFILE_NO_CHANGE;
@@ -250,7 +239,7 @@ static int predict_itself(const struct profile *profile, struct error *err)
 	return result;
 }
 
-static void knows_jobs_that_ran_side_by_side(void **state)
+TEST(knows_jobs_that_ran_side_by_side)
 {
 	struct known_run run = known_prep_bound;
 	struct profile_prediction *prediction;
@@ -258,7 +247,6 @@ static void knows_jobs_that_ran_side_by_side(void **state)
 	struct profile profile;
 	struct error err = {0};
 
-	(void)state;
 	run.jobs = 4;
 	known_run_make(&profile, &run);
 	change.cores = 1;
@@ -279,7 +267,7 @@ static void knows_jobs_that_ran_side_by_side(void **state)
 	profile_free(&profile);
 }
 
-static void refuses_jobs_without_sense(void **state)
+TEST(refuses_jobs_without_sense)
 {
 	static const struct {
 		unsigned jobs;
@@ -296,7 +284,6 @@ static void refuses_jobs_without_sense(void **state)
 	struct profile profile;
 	struct model *model;
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	model = model_new(&profile, NULL);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -313,21 +300,4 @@ static void refuses_jobs_without_sense(void **state)
 	}
 	model_free(model);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(predicts_several_jobs),
-		cmocka_unit_test(predicts_jobs_of_different_speeds),
-		cmocka_unit_test(smaller_pictures_take_less_of_all),
-		cmocka_unit_test(tells_what_jobs_take),
-		cmocka_unit_test(jobs_share_what_the_machine_costs),
-		cmocka_unit_test(jobs_share_what_the_kernel_keeps),
-		cmocka_unit_test(jobs_meet_at_a_real_storage),
-		cmocka_unit_test(knows_jobs_that_ran_side_by_side),
-		cmocka_unit_test(refuses_jobs_without_sense),
-	};
-
-	return cmocka_run_group_tests_name("model_jobs", tests, NULL, NULL);
 }

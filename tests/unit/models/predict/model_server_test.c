@@ -3,16 +3,11 @@
 #include "models/predict/model.h"
 #include "tests/lib/known_run.h"
 #include "tests/lib/server_run.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void server_expect(double most, const struct profile_change *change,
 			  double truth)
@@ -27,11 +22,10 @@ static void server_expect(double most, const struct profile_change *change,
 	profile_free(&profile);
 }
 
-static void requests_in_flight_follow_littles_law(void **state)
+TEST(requests_in_flight_follow_littles_law)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	for (unsigned q = 1; q <= 16; q *= 2) {
 		change.fetch_depth = q;
 		server_expect(INFINITY, &change, q / SERVER_ANSWER_S);
@@ -40,11 +34,10 @@ static void requests_in_flight_follow_littles_law(void **state)
 	server_expect(INFINITY, &change, 1500);
 }
 
-static void and_give_no_more_than_servers_do(void **state)
+TEST(and_give_no_more_than_servers_do)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.fetch_depth = 2;
 	server_expect(400, &change, 100);
 	change.fetch_depth = 32;
@@ -57,11 +50,10 @@ static void and_give_no_more_than_servers_do(void **state)
 }
 
 /* What is emulated counts where it is slower than the servers. */
-static void changes_of_other_parts_are_predicted_too(void **state)
+TEST(changes_of_other_parts_are_predicted_too)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.storage_latency_s = 2 * SERVER_ANSWER_S;
 	server_expect(INFINITY, &change, 100);
 	change.storage_latency_s = SERVER_ANSWER_S / 2;
@@ -89,13 +81,12 @@ static int refused(struct profile *profile, unsigned depth, struct error *err)
 }
 
 /* Only the run's depth was measured: fewer are not known, more are as far as that shows. */
-static void fewer_than_were_measured_are_not_known(void **state)
+TEST(fewer_than_were_measured_are_not_known)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct error err = {0};
 	struct profile profile;
 
-	(void)state;
 	server_run_make(&profile, INFINITY);
 	profile.fetch_curve[0] = profile.fetch_curve[1];
 	profile.fetch_points = 1;
@@ -108,7 +99,7 @@ static void fewer_than_were_measured_are_not_known(void **state)
 }
 
 /* From a run on whatever storage: the bucket takes its place. */
-static void a_bucket_takes_the_place_of_any_storage(void **state)
+TEST(a_bucket_takes_the_place_of_any_storage)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	const struct known_run run = {.compute_per_s = 1500,
@@ -120,7 +111,6 @@ static void a_bucket_takes_the_place_of_any_storage(void **state)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	change.bucket_latency_s = 2 * SERVER_ANSWER_S;
 	server_expect(INFINITY, &change, 100);
 	change.storage_bandwidth = 2e6;
@@ -188,14 +178,13 @@ static void nothing_else(struct profile_change *change)
 
 /* A FIFO of all of it has every sample in the second epoch; where the listing takes longer
  * than all GETs do, each sample is one of these, after another. */
-static void blocks_are_fetched_as_deli_does(void **state)
+TEST(blocks_are_fetched_as_deli_does)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
 	struct profile profile;
 	double samples, held_s;
 
-	(void)state;
 	server_run_make(&profile, INFINITY);
 	samples = (double)profile.dataset_samples;
 	change.bucket_latency_s = SERVER_ANSWER_S;
@@ -236,12 +225,11 @@ static const struct profile_prediction *with_disk(struct profile *profile, doubl
 }
 
 /* A hit takes what it took in the run; where there was none, nothing, or what a miss does. */
-static void another_size_of_a_cache_on_disk_is_predicted(void **state)
+TEST(another_size_of_a_cache_on_disk_is_predicted)
 {
 	const struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	prediction = with_disk(&profile, SERVER_ANSWER_S / 4, .5);
 	assert_float_equal(prediction->per_s.value, 200 / (.5 + .5 / 4), 12);
 	assert_float_equal(prediction->hit_ratio, .5, .01);
@@ -254,19 +242,4 @@ static void another_size_of_a_cache_on_disk_is_predicted(void **state)
 	assert_float_equal(prediction->per_s.low, 200, 20);
 	assert_float_equal(prediction->per_s.high, 400, 40);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_in_flight_follow_littles_law),
-		cmocka_unit_test(and_give_no_more_than_servers_do),
-		cmocka_unit_test(changes_of_other_parts_are_predicted_too),
-		cmocka_unit_test(a_bucket_takes_the_place_of_any_storage),
-		cmocka_unit_test(blocks_are_fetched_as_deli_does),
-		cmocka_unit_test(another_size_of_a_cache_on_disk_is_predicted),
-		cmocka_unit_test(fewer_than_were_measured_are_not_known),
-	};
-
-	return cmocka_run_group_tests_name("model_server", tests, NULL, NULL);
 }

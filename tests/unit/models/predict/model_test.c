@@ -4,21 +4,17 @@
 #include "models/predict/model.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/known_run.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void predicts_a_cache(void **state)
+TEST(predicts_a_cache)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.cache_share = .5;
 	known_run_expect(&known_fetch_bound, &change, 1000);
 	change.cache_share = 1;
@@ -28,23 +24,21 @@ static void predicts_a_cache(void **state)
 }
 
 /* Half of the data in memory is no half of the reads: .213 of them. */
-static void knows_the_hits_of_the_kernel(void **state)
+TEST(knows_the_hits_of_the_kernel)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct known_run run = known_fetch_bound;
 
-	(void)state;
 	run.kernel = .213;
 	run.real = 500 / (1 - .213);
 	change.workers = 2;
 	known_run_expect(&run, &change, run.real);
 }
 
-static void predicts_storage(void **state)
+TEST(predicts_storage)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.storage_bandwidth = 100e6;
 	known_run_expect(&known_fetch_bound, &change, 1000);
 	change.storage_bandwidth = 50e6;
@@ -53,14 +47,13 @@ static void predicts_storage(void **state)
 }
 
 /* 1200 samples/s reach the device, whatever else gets faster. */
-static void knows_copies_to_a_device(void **state)
+TEST(knows_copies_to_a_device)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct known_run run = known_prep_bound;
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	run.copy_per_s = 1200;
 	change.gpu_speed = 2;
 	known_run_expect(&run, &change, 1200);
@@ -77,13 +70,12 @@ static void knows_copies_to_a_device(void **state)
 }
 
 /* Narrower numbers are copied faster, unless bytes are copied anyway. */
-static void knows_what_types_do_to_copies(void **state)
+TEST(knows_what_types_do_to_copies)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct known_run run = known_prep_bound;
 	struct profile profile;
 
-	(void)state;
 	run.copy_per_s = 600;
 	change.type.id = 1; /* float16 */
 	for (int as_bytes = 0; as_bytes < 2; as_bytes++) {
@@ -103,22 +95,20 @@ static void knows_what_types_do_to_copies(void **state)
 	}
 }
 
-static void predicts_fewer_cores(void **state)
+TEST(predicts_fewer_cores)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.cores = 1; /* reads, and the consumer's own work, share the core */
 	known_run_expect(&known_prep_bound, &change, 1 / (1e-3 + 10e-6 + 5e-6));
 }
 
 /* The same, whatever prep takes where no step computes beside it. */
-static void prep_is_known_from_windows_with_a_step(void **state)
+TEST(prep_is_known_from_windows_with_a_step)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	change.cores = 1;
 	known_run_make(&profile, &known_prep_bound);
 	for (int i = 0; i < 8; i++)
@@ -129,13 +119,12 @@ static void prep_is_known_from_windows_with_a_step(void **state)
 }
 
 /* Workers that sleep are no work for the cores. */
-static void predicts_workers_of_a_delayed_prep(void **state)
+TEST(predicts_workers_of_a_delayed_prep)
 {
 	struct known_run run = known_compute_bound;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	run.compute_per_s = 2000;
 	run.real = 200; /* 2 workers, 10 ms */
 	known_run_make(&profile, &run);
@@ -176,14 +165,13 @@ static void add_draws(struct profile *profile, size_t count, double prep_s)
 
 /* Of 2 ms each on average, one in four takes 5, and is not delayed: 3 ms by timers that
  * are .05 late. */
-static void knows_samples_that_take_longer_than_the_delay(void **state)
+TEST(knows_samples_that_take_longer_than_the_delay)
 {
 	struct known_run run = known_compute_bound;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 	double truth = 4 / (.75 * 3.05e-3 + .25 * 5e-3);
 
-	(void)state;
 	run.compute_per_s = 2000;
 	run.prep_s = 2e-3;
 	run.cores = 8;
@@ -210,7 +198,7 @@ static void add_device(struct profile *profile, double busy_s)
 }
 
 /* On two cores with two workers: a step's CPU time is work, unless kernels ran meanwhile. */
-static void tells_waiting_for_kernels_from_work(void **state)
+TEST(tells_waiting_for_kernels_from_work)
 {
 	for (int seen = 0; seen < 2; seen++) {
 		struct profile_change change = PROFILE_NO_CHANGE;
@@ -237,14 +225,13 @@ static void tells_waiting_for_kernels_from_work(void **state)
 
 /* Real steps were 10 % slower than others, and waited for nothing: the model says why it is
  * off, or knows it. */
-static void takes_steps_that_were_slow_as_they_were(void **state)
+TEST(takes_steps_that_were_slow_as_they_were)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct known_run run = known_compute_bound;
 	struct profile_prediction *same;
 	struct profile profile;
 
-	(void)state;
 	run.real = 500 / 1.1;
 	known_run_make(&profile, &run);
 	change.workers = 2;
@@ -259,14 +246,13 @@ static void takes_steps_that_were_slow_as_they_were(void **state)
 }
 
 /* That the loader's threads would take less from a step on more cores, no run shows. */
-static void slow_steps_may_stay_so_on_more_cores(void **state)
+TEST(slow_steps_may_stay_so_on_more_cores)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct known_run run = known_compute_bound;
 	struct profile_prediction *more;
 	struct profile profile;
 
-	(void)state;
 	run.real = 500 / 1.1;
 	known_run_make(&profile, &run);
 	known_run_add_window(&profile, "real", 500 / 1.1, 1e-3, 1e-3);
@@ -281,13 +267,12 @@ static void slow_steps_may_stay_so_on_more_cores(void **state)
 }
 
 /* An evaluation in one window of each kind, on 4 cores for 2 s. */
-static void pauses_are_no_part_of_the_step(void **state)
+TEST(pauses_are_no_part_of_the_step)
 {
 	static const char *const kinds[] = {"synthetic", "cached", "real"};
 	struct profile_change change = PROFILE_NO_CHANGE;
 	double per_s[2];
 
-	(void)state;
 	change.cores = 2;
 	change.gpu_speed = 2;
 	for (int paused = 0; paused < 2; paused++) {
@@ -310,11 +295,10 @@ static void pauses_are_no_part_of_the_step(void **state)
 	assert_float_equal(per_s[0], per_s[1], 1e-6);
 }
 
-static void predicts_an_accelerator(void **state)
+TEST(predicts_an_accelerator)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.gpu_speed = .5;
 	known_run_expect(&known_compute_bound, &change, 250);
 	change.gpu_speed = 2;
@@ -327,14 +311,13 @@ static void predicts_an_accelerator(void **state)
 }
 
 /* Prep of a tenth, and reads whose work falls by .1 to 1: on two cores that are full. */
-static void predicts_pictures_stored_smaller(void **state)
+TEST(predicts_pictures_stored_smaller)
 {
 	struct known_run run = known_prep_bound;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	run.compute_per_s = 40000;
 	known_run_make(&profile, &run);
 	known_run_add_tenth(&profile, 64);
@@ -346,13 +329,12 @@ static void predicts_pictures_stored_smaller(void **state)
 	profile_free(&profile);
 }
 
-static void gives_only_bounds_beyond_the_machine(void **state)
+TEST(gives_only_bounds_beyond_the_machine)
 {
 	struct profile profile;
 	struct profile_prediction *prediction;
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.cores = 4;
 	known_run_make(&profile, &known_prep_bound);
 	prediction = known_run_predict(&profile, &change);
@@ -363,7 +345,7 @@ static void gives_only_bounds_beyond_the_machine(void **state)
 	profile_free(&profile);
 }
 
-static void knows_what_it_cannot_know(void **state)
+TEST(knows_what_it_cannot_know)
 {
 	struct profile profile;
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -371,7 +353,6 @@ static void knows_what_it_cannot_know(void **state)
 	struct error err = {0};
 	struct model *model;
 
-	(void)state;
 	known_run_make(&profile, &known_fetch_bound);
 	model = model_new(&profile, &err);
 	assert_non_null(model);
@@ -412,11 +393,10 @@ static double modelled(double rate, double half)
 	return value;
 }
 
-static void model_and_run_may_both_be_off(void **state)
+TEST(model_and_run_may_both_be_off)
 {
 	double rate = modelled(2000, .001);
 
-	(void)state;
 	assert_true(modelled(rate / 1.019, .001) == rate);
 	assert_true(isnan(modelled(rate / 1.022, .001)));
 	assert_true(modelled(rate / 1.022, .015) == rate);
@@ -425,13 +405,12 @@ static void model_and_run_may_both_be_off(void **state)
 }
 
 /* By some 5 %, which the interval of what was measured holds. */
-static void a_model_that_is_off_is_no_surer_of_a_change(void **state)
+TEST(a_model_that_is_off_is_no_surer_of_a_change)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 	struct profile_prediction *prediction;
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	profile.rates[TRACE_REAL] = (struct interval){1860, 1720, 2000};
 	change.gpu_speed = 2;
@@ -442,7 +421,7 @@ static void a_model_that_is_off_is_no_surer_of_a_change(void **state)
 }
 
 /* 2000 samples of 2000 a second on two cores of 1 an hour. */
-static void an_epoch_of_the_run_as_it_was_has_its_cost(void **state)
+TEST(an_epoch_of_the_run_as_it_was_has_its_cost)
 {
 	const struct prices prices = {.currency = "EUR",
 				      .core_hour = 1,
@@ -457,7 +436,6 @@ static void an_epoch_of_the_run_as_it_was_has_its_cost(void **state)
 	struct error err = {0};
 	struct model *model;
 
-	(void)state;
 	known_run_make(&profile, &known_prep_bound);
 	model = model_new(&profile, &err);
 	assert_non_null(model);
@@ -468,32 +446,4 @@ static void an_epoch_of_the_run_as_it_was_has_its_cost(void **state)
 		    profile.cost.value < profile.cost.high);
 	model_free(model);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(model_and_run_may_both_be_off),
-		cmocka_unit_test(predicts_a_cache),
-		cmocka_unit_test(knows_the_hits_of_the_kernel),
-		cmocka_unit_test(predicts_storage),
-		cmocka_unit_test(knows_copies_to_a_device),
-		cmocka_unit_test(knows_what_types_do_to_copies),
-		cmocka_unit_test(predicts_fewer_cores),
-		cmocka_unit_test(prep_is_known_from_windows_with_a_step),
-		cmocka_unit_test(predicts_workers_of_a_delayed_prep),
-		cmocka_unit_test(knows_samples_that_take_longer_than_the_delay),
-		cmocka_unit_test(tells_waiting_for_kernels_from_work),
-		cmocka_unit_test(takes_steps_that_were_slow_as_they_were),
-		cmocka_unit_test(slow_steps_may_stay_so_on_more_cores),
-		cmocka_unit_test(pauses_are_no_part_of_the_step),
-		cmocka_unit_test(predicts_an_accelerator),
-		cmocka_unit_test(predicts_pictures_stored_smaller),
-		cmocka_unit_test(gives_only_bounds_beyond_the_machine),
-		cmocka_unit_test(knows_what_it_cannot_know),
-		cmocka_unit_test(a_model_that_is_off_is_no_surer_of_a_change),
-		cmocka_unit_test(an_epoch_of_the_run_as_it_was_has_its_cost),
-	};
-
-	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -4,15 +4,11 @@
 #include "models/predict/model.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/known_run.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1e-3
 
@@ -149,11 +145,10 @@ static void expect(const struct torch_run *run, const struct profile_change *cha
 static const struct torch_run sleeper = {
 	.workers = 2, .cpu_s = .05 * MS, .sleep_s = 1.95 * MS, .latency_s = 8 * MS};
 
-static void predicts_other_numbers_of_workers(void **state)
+TEST(predicts_other_numbers_of_workers)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	expect(&sleeper, &change, 200);
 	change.workers = 1;
 	expect(&sleeper, &change, 100);
@@ -166,20 +161,18 @@ static void predicts_other_numbers_of_workers(void **state)
 }
 
 /* The program says how many workers it has, on however many cores. */
-static void workers_do_not_follow_the_cores(void **state)
+TEST(workers_do_not_follow_the_cores)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.cores = 1;
 	expect(&sleeper, &change, 200);
 }
 
-static void predicts_storage_for_workers(void **state)
+TEST(predicts_storage_for_workers)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.storage_latency_s = 18 * MS;
 	expect(&sleeper, &change, 100);
 	change.storage_latency_s = 2 * MS;
@@ -189,13 +182,12 @@ static void predicts_storage_for_workers(void **state)
 	expect(&sleeper, &change, 100);
 }
 
-static void predicts_cores_for_workers(void **state)
+TEST(predicts_cores_for_workers)
 {
 	const struct torch_run worker = {
 		.workers = 2, .cpu_s = 5 * MS, .latency_s = .01 * MS};
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	expect(&worker, &change, 300);
 	change.cores = 1; /* and still two workers */
 	expect(&worker, &change, 200);
@@ -207,12 +199,11 @@ static void predicts_cores_for_workers(void **state)
 }
 
 /* Half of a step is kernels: the other half, launches and copies, stays. */
-static void only_kernels_get_faster(void **state)
+TEST(only_kernels_get_faster)
 {
 	struct torch_run run = sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	run.kernels = .5;
 	change.workers = 8;
 	change.gpu_speed = 2;
@@ -221,13 +212,12 @@ static void only_kernels_get_faster(void **state)
 	expect(&run, &change, RATE / .5);
 }
 
-static void the_hand_over_takes_the_trainers_time(void **state)
+TEST(the_hand_over_takes_the_trainers_time)
 {
 	struct torch_run run = sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	const double step_s = 1. / RATE + 10 * MS / BATCH;
 
-	(void)state;
 	run.handover_s = 10 * MS;
 	change.workers = 8;
 	expect(&run, &change, 1 / step_s);
@@ -236,7 +226,7 @@ static void the_hand_over_takes_the_trainers_time(void **state)
 }
 
 /* Beside its workers, on one core. */
-static void the_hand_over_is_work(void **state)
+TEST(the_hand_over_is_work)
 {
 	const struct torch_run run = {.workers = 1,
 				      .cpu_s = 5 * MS,
@@ -245,18 +235,16 @@ static void the_hand_over_is_work(void **state)
 				      .alone = true};
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.workers = 2;
 	expect(&run, &change, 1 / (1. / RATE + 20 * MS / BATCH + 5 * MS));
 }
 
-static void predicts_workers_where_the_trainer_made_its_batches(void **state)
+TEST(predicts_workers_where_the_trainer_made_its_batches)
 {
 	struct torch_run run = sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	run.workers = 0;
 	expect(&run, &change, 1 / (1. / RATE + 10 * MS));
 	change.workers = 1;
@@ -285,7 +273,7 @@ static void add_part(struct profile *profile, const char *name, double mean_s)
 
 /* A worker writes each batch into memory that it shares: as long as was measured, with nothing
  * beside it, up to twice that and 1 ms; and of what is more the trainer takes as much. */
-static void the_first_workers_share_their_batches(void **state)
+TEST(the_first_workers_share_their_batches)
 {
 	const double pass_s = 1 * MS / BATCH;
 	struct torch_run run = sleeper;
@@ -293,7 +281,6 @@ static void the_first_workers_share_their_batches(void **state)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	run.workers = 0;
 	make_profile(&profile, &run);
 	profile.share_s = BATCH * 1 * MS;
@@ -324,14 +311,13 @@ static void the_first_workers_share_their_batches(void **state)
 }
 
 /* One thread does all: more cores than one are no use to it, and one is no limit. */
-static void cores_do_not_limit_a_trainer_that_makes_its_batches(void **state)
+TEST(cores_do_not_limit_a_trainer_that_makes_its_batches)
 {
 	const struct torch_run run = {.cpu_s = 5 * MS, .latency_s = .01 * MS};
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	make_profile(&profile, &run);
 	for (change.cores = 1; change.cores <= 2; change.cores++) {
 		prediction = known_run_predict(&profile, &change);
@@ -350,12 +336,11 @@ static void cores_do_not_limit_a_trainer_that_makes_its_batches(void **state)
 }
 
 /* By what workers took in cached windows, and cores that are all the same. */
-static void predicts_without_windows_of_prep_alone(void **state)
+TEST(predicts_without_windows_of_prep_alone)
 {
 	struct torch_run run = sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	run.unmeasured = true;
 	change.workers = 1;
 	expect(&run, &change, 100);
@@ -369,7 +354,7 @@ static void predicts_without_windows_of_prep_alone(void **state)
 	expect(&run, &change, 1 / (9 * MS));
 }
 
-static void workers_that_wait_for_a_core_do_not_sleep(void **state)
+TEST(workers_that_wait_for_a_core_do_not_sleep)
 {
 	const struct torch_run run = {.workers = 2,
 				      .cpu_s = 5 * MS,
@@ -378,13 +363,12 @@ static void workers_that_wait_for_a_core_do_not_sleep(void **state)
 				      .alone = true};
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.workers = 3;
 	expect(&run, &change, 1 / (1. / RATE + 5 * MS));
 }
 
 /* From the same of all reads together to the same for each. */
-static void gives_bounds_of_storage_that_was_seen_by_its_workers_alone(void **state)
+TEST(gives_bounds_of_storage_that_was_seen_by_its_workers_alone)
 {
 	const struct torch_run run = {.workers = 2,
 				      .cpu_s = .05 * MS,
@@ -394,7 +378,6 @@ static void gives_bounds_of_storage_that_was_seen_by_its_workers_alone(void **st
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	expect(&run, &change, 100);
 	change.workers = 4;
 	make_profile(&profile, &run);
@@ -407,14 +390,13 @@ static void gives_bounds_of_storage_that_was_seen_by_its_workers_alone(void **st
 }
 
 /* What a batch takes beyond the padding of its samples counts. */
-static void a_padding_is_as_late_as_its_timers(void **state)
+TEST(a_padding_is_as_late_as_its_timers)
 {
 	static const struct {
 		double made_s, truth;
 	} cases[] = {{8.4 * MS, 1 / (8.4 * MS)}, {8 * MS, 1 / (8 * MS)}};
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.workers = 1;
 	for (int i = 0; i < 2; i++) {
 		const struct torch_run run = {.workers = 2,
@@ -433,7 +415,7 @@ static void a_padding_is_as_late_as_its_timers(void **state)
 }
 
 /* Of the kernel, whose hits need no storage. */
-static void a_cache_is_the_kernels(void **state)
+TEST(a_cache_is_the_kernels)
 {
 	const struct torch_run run = {.workers = 2,
 				      .cpu_s = .05 * MS,
@@ -441,7 +423,6 @@ static void a_cache_is_the_kernels(void **state)
 				      .native_s = 18 * MS};
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	(void)state;
 	change.cache_share = 1;
 	expect(&run, &change, 300);
 	change.cache_share = .5; /* .213 of the reads are hits */
@@ -449,14 +430,13 @@ static void a_cache_is_the_kernels(void **state)
 }
 
 /* Whether it works or sleeps; what is handed over is no work of the workers. */
-static void predicts_prep_without_a_part_of_it(void **state)
+TEST(predicts_prep_without_a_part_of_it)
 {
 	struct torch_run run = {.workers = 2, .cpu_s = 8 * MS, .latency_s = 2 * MS};
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		make_profile(&profile, &run);
 		add_part(&profile, "Crop", .003);
@@ -492,14 +472,13 @@ static void refuse(struct profile *profile, const struct profile_change *change,
 }
 
 /* What is not in the kernel's cache any more comes from a storage that nobody saw. */
-static void a_run_from_memory_knows_no_storage(void **state)
+TEST(a_run_from_memory_knows_no_storage)
 {
 	const struct torch_run run = {
 		.workers = 2, .cpu_s = .05 * MS, .sleep_s = 9.95 * MS};
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	make_profile(&profile, &run);
 	profile.draws[0].fetch_s = 0;
 	change.cache_share = .5;
@@ -514,7 +493,7 @@ static void a_run_from_memory_knows_no_storage(void **state)
 }
 
 /* Jobs that read from memory do not wait for each other's reads, whatever their order. */
-static void jobs_that_read_from_memory_have_no_fetch_stall(void **state)
+TEST(jobs_that_read_from_memory_have_no_fetch_stall)
 {
 	const struct torch_run run = {
 		.workers = 1, .cpu_s = 5 * MS, .sleep_s = 5 * MS, .handover_s = 5 * MS};
@@ -522,7 +501,6 @@ static void jobs_that_read_from_memory_have_no_fetch_stall(void **state)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	make_profile(&profile, &run);
 	profile.draws[0] = (struct profile_draw){100000, 0, 8 * MS};
 	*profile_add_draw(&profile) = (struct profile_draw){100000, 0, 12 * MS};
@@ -533,7 +511,7 @@ static void jobs_that_read_from_memory_have_no_fetch_stall(void **state)
 }
 
 /* Tensors in memory: no file is read, whatever storage is emulated. */
-static void predicts_a_run_that_reads_no_file(void **state)
+TEST(predicts_a_run_that_reads_no_file)
 {
 	const struct torch_run run = {
 		.workers = 2, .cpu_s = .05 * MS, .sleep_s = 9.95 * MS};
@@ -541,7 +519,6 @@ static void predicts_a_run_that_reads_no_file(void **state)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	make_profile(&profile, &run);
 	profile.split.id = SPLIT_MEMORY;
 	profile.dataset_bytes = 0;
@@ -570,7 +547,7 @@ static void predicts_a_run_that_reads_no_file(void **state)
 }
 
 /* Of a mapped file, whose pages are in memory: real windows show what prep takes. */
-static void predicts_a_run_whose_mapped_files_are_in_memory(void **state)
+TEST(predicts_a_run_whose_mapped_files_are_in_memory)
 {
 	const struct torch_run run = {.workers = 2,
 				      .cpu_s = .05 * MS,
@@ -579,7 +556,6 @@ static void predicts_a_run_whose_mapped_files_are_in_memory(void **state)
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	(void)state;
 	make_profile(&profile, &run);
 	profile.split.id = SPLIT_STORAGE;
 	profile.dataset_bytes = 0;
@@ -604,7 +580,7 @@ static void predicts_a_run_whose_mapped_files_are_in_memory(void **state)
 }
 
 /* Prep that is all work, on both cores; of each read libdsa waits for 16 at once. */
-static void predicts_libdsa_in_their_place(void **state)
+TEST(predicts_libdsa_in_their_place)
 {
 	static const struct torch_run worker = {
 		.workers = 2, .cpu_s = 16 * MS, .latency_s = 8 * MS};
@@ -613,7 +589,6 @@ static void predicts_libdsa_in_their_place(void **state)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	(void)state;
 	change.libdsa = true;
 	for (int i = 0; i < 2; i++) {
 		make_profile(&profile, &worker);
@@ -629,7 +604,7 @@ static void predicts_libdsa_in_their_place(void **state)
 	}
 }
 
-static void libdsa_is_not_predicted_unmeasured(void **state)
+TEST(libdsa_is_not_predicted_unmeasured)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction prediction = {.rank = UNKNOWN};
@@ -637,7 +612,6 @@ static void libdsa_is_not_predicted_unmeasured(void **state)
 	struct profile profile;
 	struct model *model;
 
-	(void)state;
 	change.libdsa = true;
 	make_profile(&profile, &sleeper);
 	model = model_new(&profile, &err);
@@ -649,13 +623,12 @@ static void libdsa_is_not_predicted_unmeasured(void **state)
 	profile_free(&profile);
 }
 
-static void what_such_a_loader_cannot_do_is_refused(void **state)
+TEST(what_such_a_loader_cannot_do_is_refused)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct torch_run run = sleeper;
 	struct profile profile;
 
-	(void)state;
 	make_profile(&profile, &run);
 	change.cache_policy.id = CACHE_MINIO;
 	change.cache_share = .5;
@@ -674,36 +647,4 @@ static void what_such_a_loader_cannot_do_is_refused(void **state)
 	change.workers = 4;
 	refuse(&profile, &change, "11.1% off (");
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(predicts_other_numbers_of_workers),
-		cmocka_unit_test(workers_do_not_follow_the_cores),
-		cmocka_unit_test(predicts_storage_for_workers),
-		cmocka_unit_test(predicts_cores_for_workers),
-		cmocka_unit_test(only_kernels_get_faster),
-		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
-		cmocka_unit_test(the_hand_over_is_work),
-		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
-		cmocka_unit_test(the_first_workers_share_their_batches),
-		cmocka_unit_test(cores_do_not_limit_a_trainer_that_makes_its_batches),
-		cmocka_unit_test(predicts_without_windows_of_prep_alone),
-		cmocka_unit_test(workers_that_wait_for_a_core_do_not_sleep),
-		cmocka_unit_test(
-			gives_bounds_of_storage_that_was_seen_by_its_workers_alone),
-		cmocka_unit_test(predicts_prep_without_a_part_of_it),
-		cmocka_unit_test(a_padding_is_as_late_as_its_timers),
-		cmocka_unit_test(a_cache_is_the_kernels),
-		cmocka_unit_test(predicts_libdsa_in_their_place),
-		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),
-		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
-		cmocka_unit_test(a_run_from_memory_knows_no_storage),
-		cmocka_unit_test(jobs_that_read_from_memory_have_no_fetch_stall),
-		cmocka_unit_test(predicts_a_run_that_reads_no_file),
-		cmocka_unit_test(predicts_a_run_whose_mapped_files_are_in_memory),
-	};
-
-	return cmocka_run_group_tests_name("model_turns", tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
 #include "models/predict/rates.h"
 #include "models/simulation/simulation.h"
 #include "tests/lib/closed_form.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 enum { BYTES = 100000 };
 
@@ -50,11 +46,10 @@ static struct closed_form rates(const struct simulation_load *load)
 	return all;
 }
 
-static void each_part_alone(void **state)
+TEST(each_part_alone)
 {
 	struct simulation_load load = plain();
 
-	(void)state;
 	load.bandwidth = 80e6;
 	load.share = .5;
 	load.policy = CACHE_MINIO;
@@ -69,11 +64,10 @@ static void each_part_alone(void **state)
 	assert_float_equal(rates(&load).all, 2000, 1e-6);
 }
 
-static void a_delay_takes_no_core(void **state)
+TEST(a_delay_takes_no_core)
 {
 	struct simulation_load load = plain();
 
-	(void)state;
 	load.workers = 8;
 	load.delay_s = 4e-3;
 	assert_float_equal(rates(&load).prep, 2000, 1e-6); /* CPU: 8 share 2 cores */
@@ -82,14 +76,13 @@ static void a_delay_takes_no_core(void **state)
 }
 
 /* Each sample is padded by itself: 4 and 10 ms take 6 and 10. */
-static void some_samples_are_padded(void **state)
+TEST(some_samples_are_padded)
 {
 	static const struct profile_draw draws[] = {{100000, NAN, 4e-3},
 						    {100000, NAN, 10e-3}};
 	struct simulation_load load = plain();
 	struct rates found;
 
-	(void)state;
 	load.draws = draws;
 	load.draw_count = 2;
 	load.prep_scale = 1;
@@ -99,11 +92,10 @@ static void some_samples_are_padded(void **state)
 	assert_float_equal(found.prep, 2 / 8e-3, 1e-6);
 }
 
-static void the_cores_have_to_do_all_of_it(void **state)
+TEST(the_cores_have_to_do_all_of_it)
 {
 	struct simulation_load load = plain();
 
-	(void)state;
 	load.compute_s = 0;
 	load.compute_cpu_s = 20 * .9e-3;
 	load.fetch_cpu_s = .1e-3;
@@ -113,11 +105,10 @@ static void the_cores_have_to_do_all_of_it(void **state)
 
 /* 1000 / (1-hit(s)) over the epoch, capped at 2000: by hand, for x = .5:
  * hit(s) = 1 - .5/(1-s) >= .5 never; so F(s) = 1000 (1-s)/.5 for s < .5, else 1000. */
-static void hits_are_integrated_over_the_epoch(void **state)
+TEST(hits_are_integrated_over_the_epoch)
 {
 	struct simulation_load load = plain();
 
-	(void)state;
 	load.bandwidth = 100e6;
 	load.policy = CACHE_LRU;
 	load.share = .5;
@@ -153,11 +144,10 @@ static void set_randomly(struct random *random, struct simulation_load *load)
 		load->joint_bandwidth = unit(random, 20e6, 4e9);
 }
 
-static void the_simulation_stays_below_and_comes_near(void **state)
+TEST(the_simulation_stays_below_and_comes_near)
 {
 	struct random random = {.state = 7};
 
-	(void)state;
 	for (int i = 0; i < 60; i++) {
 		struct simulation_outcome outcome;
 		struct simulation_load load;
@@ -173,18 +163,4 @@ static void the_simulation_stays_below_and_comes_near(void **state)
 			fail_msg("load %d (%s): simulated %g, closed form %g", i,
 				 profile_caches[load.policy], outcome.per_s, all);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_part_alone),
-		cmocka_unit_test(a_delay_takes_no_core),
-		cmocka_unit_test(some_samples_are_padded),
-		cmocka_unit_test(the_cores_have_to_do_all_of_it),
-		cmocka_unit_test(hits_are_integrated_over_the_epoch),
-		cmocka_unit_test(the_simulation_stays_below_and_comes_near),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,11 @@
 #include "loader/base/error.h"
 #include "models/predict/recipes.h"
 #include "profiler/profile_prediction.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct profile profile;
 
@@ -68,11 +64,10 @@ static void is(unsigned resize, bool decoded, int type, const double wanted[3])
 }
 
 /* As before, or as many times as there are bytes. */
-static void a_read_costs_between_the_same_and_by_bytes(void **state)
+TEST_WITH(a_read_costs_between_the_same_and_by_bytes, setup, teardown)
 {
 	struct recipe_effect effect;
 
-	(void)state;
 	assert_int_equal(effect_of(256, false, -1, &effect, NULL), 0);
 	assert_true(fabs(effect.fetch * (1 + effect.fetch_half) - 1) < 1e-12);
 	assert_true(fabs(effect.fetch / (1 + effect.fetch_half) - .3) < 1e-12);
@@ -83,9 +78,8 @@ static void a_read_costs_between_the_same_and_by_bytes(void **state)
 	assert_true(effect.fetch == 1 && effect.fetch_half == 0);
 }
 
-static void what_was_measured_is_found(void **state)
+TEST_WITH(what_was_measured_is_found, setup, teardown)
 {
-	(void)state;
 	is(0, false, -1, (const double[]){1, 0, 1});
 	is(256, false, -1, (const double[]){.4, .1, .3});
 	is(0, true, -1, (const double[]){.1, .1, 5});
@@ -94,18 +88,16 @@ static void what_was_measured_is_found(void **state)
 }
 
 /* By pixels: 320 squared lies .45 of the way from 256 squared to 384 squared. */
-static void between_sizes_it_goes_by_pixels(void **state)
+TEST_WITH(between_sizes_it_goes_by_pixels, setup, teardown)
 {
 	double x = (320. * 320 - 256 * 256) / (384. * 384 - 256 * 256);
 
-	(void)state;
 	is(320, false, -1, (const double[]){.4 + .4 * x, .1, .3 + .4 * x});
 }
 
 /* Narrower numbers save a tenth of the run's prep, of smaller pictures too. */
-static void savings_of_types_are_added(void **state)
+TEST_WITH(savings_of_types_are_added, setup, teardown)
 {
-	(void)state;
 	is(256, false, 2, (const double[]){.3, hypot(.04, .09) / .3, .3});
 }
 
@@ -118,13 +110,12 @@ static void add_part(const char *name, double mean_s)
 	part->mean_s = mean_s;
 }
 
-static void parts_are_left_out(void **state)
+TEST_WITH(parts_are_left_out, setup, teardown)
 {
 	char crop[] = "Crop", handover[] = PROFILE_HANDOVER, all[] = "all of it";
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct recipe_effect effect;
 
-	(void)state;
 	add_part("decode", .006);
 	add_part(PROFILE_HANDOVER, .1);
 	add_part("Crop", .002);
@@ -142,7 +133,7 @@ static void parts_are_left_out(void **state)
 	assert_true(effect.prep == .01);
 }
 
-static void what_was_not_measured_is_refused(void **state)
+TEST_WITH(what_was_not_measured_is_refused, setup, teardown)
 {
 	static const struct {
 		unsigned resize;
@@ -158,7 +149,6 @@ static void what_was_not_measured_is_refused(void **state)
 	struct recipe_effect effect;
 	struct error err;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		err = (struct error){0};
 		assert_int_equal(effect_of(cases[i].resize, cases[i].decoded,
@@ -168,23 +158,4 @@ static void what_was_not_measured_is_refused(void **state)
 	}
 	profile.recipe_count = 0;
 	assert_int_equal(effect_of(256, false, -1, &effect, &err), -ENODATA);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_was_measured_is_found, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			a_read_costs_between_the_same_and_by_bytes, setup, teardown),
-		cmocka_unit_test_setup_teardown(between_sizes_it_goes_by_pixels, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(savings_of_types_are_added, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(parts_are_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_not_measured_is_refused, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests_name("recipes", tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 #include "loader/base/error.h"
 #include "models/predict/storage.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SAMPLE 110e3
 
@@ -67,9 +64,8 @@ static const struct shape shapes[] = {
 	{"network", SAMPLE, {50, 99.9, 199, 398, 795, 1580}},
 };
 
-static void measured_depths_come_back(void **state)
+TEST(measured_depths_come_back)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct profile profile;
 		struct storage storage;
@@ -87,9 +83,8 @@ static void measured_depths_come_back(void **state)
 }
 
 /* From every second depth the others, and deeper than any. */
-static void other_depths_are_near(void **state)
+TEST(other_depths_are_near)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct profile profile;
 		struct storage storage;
@@ -108,12 +103,11 @@ static void other_depths_are_near(void **state)
 	}
 }
 
-static void latency_and_bandwidth_are_found(void **state)
+TEST(latency_and_bandwidth_are_found)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	for (unsigned q = 1; q <= 32; q *= 2)
 		add(&profile, q, fmin(q / (.004 + SAMPLE / 200e6), 200e6 / SAMPLE),
@@ -134,14 +128,13 @@ static void latency_and_bandwidth_are_found(void **state)
 }
 
 /* Fast storage under a throttle: the law of the throttle to the last digit. */
-static void emulation_follows_the_throttle(void **state)
+TEST(emulation_follows_the_throttle)
 {
 	static const double bandwidths[] = {INFINITY, 60e6, 300e6};
 	static const double latencies[] = {0, .001, .02};
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	for (unsigned q = 1; q <= 32; q *= 2)
 		add(&profile, q, fmin(8000. * q, 20000), SAMPLE);
@@ -159,12 +152,11 @@ static void emulation_follows_the_throttle(void **state)
 }
 
 /* Two curves in one run: as it was emulated, and what lies under it. */
-static void what_lies_under_a_throttle_is_kept_apart(void **state)
+TEST(what_lies_under_a_throttle_is_kept_apart)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	profile.storage_bandwidth = 100e6;
 	profile.storage_latency_s = .002;
@@ -187,12 +179,11 @@ static void what_lies_under_a_throttle_is_kept_apart(void **state)
 	profile_free(&profile);
 }
 
-static void only_emulated_storage_tells_of_slower_alone(void **state)
+TEST(only_emulated_storage_tells_of_slower_alone)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	profile.storage_bandwidth = 100e6;
 	for (unsigned q = 1; q <= 8; q *= 2)
@@ -206,12 +197,11 @@ static void only_emulated_storage_tells_of_slower_alone(void **state)
 	profile_free(&profile);
 }
 
-static void a_throttle_is_known_without_any_window(void **state)
+TEST(a_throttle_is_known_without_any_window)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	profile.storage_latency_s = .01;
 	storage = storage_in(&profile);
@@ -222,13 +212,12 @@ static void a_throttle_is_known_without_any_window(void **state)
 	profile_free(&profile);
 }
 
-static void missing_points_are_said_to_be(void **state)
+TEST(missing_points_are_said_to_be)
 {
 	struct error err = {0};
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	assert_int_equal(storage_of(&profile, &storage, &err), -ENODATA);
 	assert_non_null(strstr(err.message, "storage alone"));
@@ -248,12 +237,11 @@ static void missing_points_are_said_to_be(void **state)
 }
 
 /* Where no window had one read in flight, the samples' own times tell of it. */
-static void draws_stand_in_for_one_read_in_flight(void **state)
+TEST(draws_stand_in_for_one_read_in_flight)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	add(&profile, 8, 4000, SAMPLE);
 	add(&profile, 16, 4000, SAMPLE);
@@ -270,12 +258,11 @@ static void draws_stand_in_for_one_read_in_flight(void **state)
 }
 
 /* A window that read large samples was not slow. */
-static void rates_are_those_of_the_mean_sample(void **state)
+TEST(rates_are_those_of_the_mean_sample)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	add(&profile, 1, 100e6 / (1.1 * SAMPLE), 1.1 * SAMPLE);
 	add(&profile, 8, 100e6 / (.9 * SAMPLE), .9 * SAMPLE);
@@ -294,12 +281,11 @@ static void rates_are_those_of_the_mean_sample(void **state)
 	profile_free(&profile);
 }
 
-static void intervals_of_the_points_make_the_uncertainty(void **state)
+TEST(intervals_of_the_points_make_the_uncertainty)
 {
 	struct profile profile;
 	struct storage storage;
 
-	(void)state;
 	begin(&profile, SAMPLE);
 	for (unsigned q = 1; q <= 4; q *= 2)
 		add(&profile, q, 1000, SAMPLE)->per_s =
@@ -307,23 +293,4 @@ static void intervals_of_the_points_make_the_uncertainty(void **state)
 	storage = storage_in(&profile);
 	close_to(storage.uncertainty, .06, 1e-9);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(measured_depths_come_back),
-		cmocka_unit_test(other_depths_are_near),
-		cmocka_unit_test(latency_and_bandwidth_are_found),
-		cmocka_unit_test(emulation_follows_the_throttle),
-		cmocka_unit_test(what_lies_under_a_throttle_is_kept_apart),
-		cmocka_unit_test(only_emulated_storage_tells_of_slower_alone),
-		cmocka_unit_test(a_throttle_is_known_without_any_window),
-		cmocka_unit_test(missing_points_are_said_to_be),
-		cmocka_unit_test(draws_stand_in_for_one_read_in_flight),
-		cmocka_unit_test(rates_are_those_of_the_mean_sample),
-		cmocka_unit_test(intervals_of_the_points_make_the_uncertainty),
-	};
-
-	return cmocka_run_group_tests_name("storage", tests, NULL, NULL);
 }

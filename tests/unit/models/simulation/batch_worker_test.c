@@ -7,13 +7,10 @@
 #include "profiler/turns/turn_replay.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/load.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1e-3
 
@@ -31,11 +28,10 @@ static struct simulation_load turns(unsigned workers, unsigned prefetch)
 	return load;
 }
 
-static void a_step_lasts_as_long_as_the_slower_of_trainer_and_workers(void **state)
+TEST(a_step_lasts_as_long_as_the_slower_of_trainer_and_workers)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 1 * MS};
 
-	(void)state;
 	for (unsigned w = 1; w <= 4; w++)
 		for (unsigned p = 1; p <= 8; p++) {
 			struct simulation_load load = turns(w, p);
@@ -52,12 +48,11 @@ static void a_step_lasts_as_long_as_the_slower_of_trainer_and_workers(void **sta
 		}
 }
 
-static void without_workers_nothing_overlaps(void **state)
+TEST(without_workers_nothing_overlaps)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 1 * MS};
 	struct simulation_load load = turns(0, 2);
 
-	(void)state;
 	load.draws = &draw;
 	load.latency_s = 3 * MS;
 	load.compute_s = 12 * MS;
@@ -70,12 +65,11 @@ static void without_workers_nothing_overlaps(void **state)
 }
 
 /* Of a read alone on storage that nothing throttles, and hits of the kernel's cache. */
-static void reads_take_what_they_took(void **state)
+TEST(reads_take_what_they_took)
 {
 	const struct profile_draw draw = {LOAD_BYTES, 3 * MS, 1 * MS};
 	struct simulation_load load = turns(2, 2);
 
-	(void)state;
 	load.draws = &draw;
 	assert_near(load_run(&load, 5000).per_s, 500, 5e-3);
 	load.policy = CACHE_PAGE;
@@ -89,12 +83,11 @@ static void reads_take_what_they_took(void **state)
 }
 
 /* It saves up one transfer while it is idle (loader/base/throttle.h). */
-static void workers_share_the_bandwidth(void **state)
+TEST(workers_share_the_bandwidth)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
 	struct simulation_load load = turns(1, 2);
 
-	(void)state;
 	load.draws = &draw;
 	load.bandwidth = 30e6;
 	assert_near(load_run(&load, 5000).per_s, 100, 5e-3);
@@ -104,12 +97,11 @@ static void workers_share_the_bandwidth(void **state)
 	assert_near(load_run(&load, 50000).per_s, 300, 5e-3);
 }
 
-static void what_sleeps_needs_no_core(void **state)
+TEST(what_sleeps_needs_no_core)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
 	struct simulation_load load = turns(4, 2);
 
-	(void)state;
 	load.draws = &draw;
 	load.speed = one_core;
 	load.speeds = 2;
@@ -125,12 +117,11 @@ static void what_sleeps_needs_no_core(void **state)
 	assert_near(load_run(&load, 5000).per_s, 200, 5e-3);
 }
 
-static void the_trainer_shares_the_cores(void **state)
+TEST(the_trainer_shares_the_cores)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
 	struct simulation_load load = turns(2, 4);
 
-	(void)state;
 	load.draws = &draw;
 	load.compute_cpu_s = 10 * 2 * MS;
 	load.speed = two_cores;
@@ -175,13 +166,12 @@ static double replayed(const struct turn_batch *batches, unsigned workers,
 	       turn_replay_wait(&replay, NAN, DATASET + 1);
 }
 
-static void random_batches_take_what_the_replay_says(void **state)
+TEST(random_batches_take_what_the_replay_says)
 {
 	struct profile_draw draws[DATASET];
 	static struct turn_batch batches[BATCHES];
 	struct random random = {.state = 5};
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		unsigned workers = 1 + random_below(&random, 5);
 		unsigned prefetch = 1 + random_below(&random, 4);
@@ -214,11 +204,10 @@ static void refuses(const struct simulation_load *load, const char *member)
 	assert_non_null(strstr(err.message, member));
 }
 
-static void loads_that_no_such_loader_has_are_refused(void **state)
+TEST(loads_that_no_such_loader_has_are_refused)
 {
 	struct simulation_load load = turns(2, 2);
 
-	(void)state;
 	load.depth = 3;
 	refuses(&load, "depth");
 	load = turns(2, 2);
@@ -234,21 +223,4 @@ static void loads_that_no_such_loader_has_are_refused(void **state)
 	load = turns(2, 2);
 	load.wait_scale = -1;
 	refuses(&load, "wait_scale");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_step_lasts_as_long_as_the_slower_of_trainer_and_workers),
-		cmocka_unit_test(without_workers_nothing_overlaps),
-		cmocka_unit_test(reads_take_what_they_took),
-		cmocka_unit_test(workers_share_the_bandwidth),
-		cmocka_unit_test(what_sleeps_needs_no_core),
-		cmocka_unit_test(the_trainer_shares_the_cores),
-		cmocka_unit_test(random_batches_take_what_the_replay_says),
-		cmocka_unit_test(loads_that_no_such_loader_has_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("batch_worker", tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* bucket_load_test.c - loads whose storage is a bucket, or whose cache is on disk. */
 #include "tests/lib/load.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define ANSWER_S .04
 
@@ -26,11 +22,10 @@ static void expect(const struct simulation_load *load, double per_s, double with
 		fail_msg("%.6g is not %.6g", is, per_s);
 }
 
-static void answers_in_flight_follow_littles_law(void **state)
+TEST(answers_in_flight_follow_littles_law)
 {
 	struct simulation_load load = bucket_load();
 
-	(void)state;
 	for (load.depth = 1; load.depth <= 16; load.depth *= 4)
 		expect(&load, load.depth / ANSWER_S, .01);
 	load.bandwidth = 100 * LOAD_BYTES;
@@ -38,11 +33,10 @@ static void answers_in_flight_follow_littles_law(void **state)
 }
 
 /* What is refused rests and asks again: the bucket gives its rate, or nearly. */
-static void more_requests_than_the_rate_are_refused(void **state)
+TEST(more_requests_than_the_rate_are_refused)
 {
 	struct simulation_load load = bucket_load();
 
-	(void)state;
 	load.answer_rate = 1000;
 	expect(&load, 16 / ANSWER_S, .01);
 	load.answer_rate = 200;
@@ -51,22 +45,20 @@ static void more_requests_than_the_rate_are_refused(void **state)
 	expect(&load, 4 / ANSWER_S, .01);
 }
 
-static void all_jobs_ask_the_same_bucket(void **state)
+TEST(all_jobs_ask_the_same_bucket)
 {
 	struct simulation_load load = bucket_load();
 
-	(void)state;
 	load.jobs = 2;
 	expect(&load, 2 * 16 / ANSWER_S, .01);
 	load.answer_rate = 300;
 	expect(&load, 300, .03);
 }
 
-static void hits_on_disk_are_reads(void **state)
+TEST(hits_on_disk_are_reads)
 {
 	struct simulation_load load = bucket_load();
 
-	(void)state;
 	load.policy = CACHE_MINIO;
 	load.share = 1;
 	load.hit_s = ANSWER_S / 4;
@@ -75,16 +67,4 @@ static void hits_on_disk_are_reads(void **state)
 	expect(&load, 16 / (.5 * load.hit_s + .5 * ANSWER_S), .05);
 	load.hit_s = 0; /* in memory */
 	expect(&load, 2 * 16 / ANSWER_S, .05);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_in_flight_follow_littles_law),
-		cmocka_unit_test(more_requests_than_the_rate_are_refused),
-		cmocka_unit_test(all_jobs_ask_the_same_bucket),
-		cmocka_unit_test(hits_on_disk_are_reads),
-	};
-
-	return cmocka_run_group_tests_name("bucket_load", tests, NULL, NULL);
 }

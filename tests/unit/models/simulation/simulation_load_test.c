@@ -3,14 +3,11 @@
 #include "models/simulation/simulation.h"
 #include "tests/lib/load.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1e-3
 
@@ -141,12 +138,11 @@ static void assert_bounded(const struct simulation_load *load,
 	assert_true(outcome->hit_ratio >= 0 && outcome->hit_ratio <= 1);
 }
 
-static void no_load_is_faster_than_its_stages(void **state)
+TEST(no_load_is_faster_than_its_stages)
 {
 	struct random random = {.state = 42};
 	struct random_load r;
 
-	(void)state;
 	for (int i = 0; i < LOADS; i++) {
 		struct simulation_outcome outcome;
 		uint64_t epochs = 20000 / (make_load(&r, &random), r.load.dataset);
@@ -156,13 +152,12 @@ static void no_load_is_faster_than_its_stages(void **state)
 	}
 }
 
-static void the_same_load_gives_the_same_numbers(void **state)
+TEST(the_same_load_gives_the_same_numbers)
 {
 	struct random random = {.state = 7};
 	struct simulation_outcome first, second;
 	struct random_load r;
 
-	(void)state;
 	make_load(&r, &random);
 	first = load_run(&r.load, 5000);
 	second = load_run(&r.load, 5000);
@@ -174,13 +169,12 @@ static void the_same_load_gives_the_same_numbers(void **state)
 
 /* ---- what can't be ------------------------------------------------------------- */
 
-static void short_memory_is_said(void **state)
+TEST(short_memory_is_said)
 {
 	struct simulation_load load = load_plain();
 	unsigned nth = 0;
 	int result;
 
-	(void)state;
 	load.compute_s = 1 * MS;
 	load.policy = CACHE_MINIO;
 	load.share = 0.5;
@@ -225,7 +219,7 @@ static struct simulation_load sound(void)
 		refused(bad, #member);                                                 \
 	} while (0)
 
-static void loads_without_sense_are_refused(void **state)
+TEST(loads_without_sense_are_refused)
 {
 	static const double stopped[] = {1, 1, 0};
 	static const struct profile_draw endless = {LOAD_BYTES, NAN, INFINITY};
@@ -234,7 +228,6 @@ static void loads_without_sense_are_refused(void **state)
 	struct simulation_outcome outcome;
 	struct error error = {0};
 
-	(void)state;
 	REFUSED(dataset, 0);
 	REFUSED(batch, 0);
 	REFUSED(ahead, 0);
@@ -281,16 +274,4 @@ static void loads_without_sense_are_refused(void **state)
 			    "nothing in the simulated load takes any time");
 	load.compute_s = 1;
 	assert_int_equal(simulate(&load, 0, &outcome, &error), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_load_is_faster_than_its_stages),
-		cmocka_unit_test(the_same_load_gives_the_same_numbers),
-		cmocka_unit_test(short_memory_is_said),
-		cmocka_unit_test(loads_without_sense_are_refused),
-	};
-
-	return cmocka_run_group_tests_name("simulation_load", tests, NULL, NULL);
 }

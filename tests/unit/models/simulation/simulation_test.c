@@ -1,11 +1,7 @@
 #include "models/simulation/simulation.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/load.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define MS 1e-3
 
@@ -14,12 +10,11 @@ static const double two_cores[] = {1, 1, 1};
 
 /* ---- one stage limits ---------------------------------------------------------- */
 
-static void the_accelerator_limits(void **state)
+TEST(the_accelerator_limits)
 {
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.compute_s = 20 * MS;
 	outcome = load_run(&load, 5000);
 	assert_near(outcome.per_s, 500, 1e-9);
@@ -30,12 +25,11 @@ static void the_accelerator_limits(void **state)
 
 /* A thread that looks whether the device is done is in the way of prep, but no slower where
  * prep is in its way; work is. */
-static void a_step_that_spins_takes_its_time(void **state)
+TEST(a_step_that_spins_takes_its_time)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, MS};
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.draws = &draw;
 	load.workers = 1;
 	load.speed = one_core;
@@ -51,12 +45,11 @@ static void a_step_that_spins_takes_its_time(void **state)
 }
 
 /* The next batch is copied while the step computes on one that was, where there is room. */
-static void copies_to_the_device_limit(void **state)
+TEST(copies_to_the_device_limit)
 {
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.compute_s = 5 * MS;
 	load.copy_s = 20 * MS;
 	outcome = load_run(&load, 5000);
@@ -74,11 +67,10 @@ static void copies_to_the_device_limit(void **state)
 }
 
 /* Each job has a device of its own. */
-static void jobs_copy_beside_each_other(void **state)
+TEST(jobs_copy_beside_each_other)
 {
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.jobs = 2;
 	load.compute_s = 5 * MS;
 	load.copy_s = 20 * MS;
@@ -89,12 +81,11 @@ static void jobs_copy_beside_each_other(void **state)
 }
 
 /* Nor where nobody takes them. */
-static void what_is_thrown_away_is_not_copied(void **state)
+TEST(what_is_thrown_away_is_not_copied)
 {
 	struct simulation_load load = load_plain();
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
 
-	(void)state;
 	load.compute_s = 5 * MS;
 	load.copy_s = 20 * MS;
 	load.loaded = true;
@@ -105,13 +96,12 @@ static void what_is_thrown_away_is_not_copied(void **state)
 	assert_near(load_run(&load, 5000).per_s, 1000, 1e-3);
 }
 
-static void prep_limits(void **state)
+TEST(prep_limits)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.draws = &draw;
 	load.compute_s = 5 * MS;
 	outcome = load_run(&load, 5000);
@@ -123,13 +113,12 @@ static void prep_limits(void **state)
 	assert_near(load_run(&load, 5000).per_s, 800, 1e-3);
 }
 
-static void a_delay_pads_prep_without_using_a_core(void **state)
+TEST(a_delay_pads_prep_without_using_a_core)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.draws = &draw;
 	load.delay_s = 10 * MS;
 	outcome = load_run(&load, 5000);
@@ -140,24 +129,22 @@ static void a_delay_pads_prep_without_using_a_core(void **state)
 	assert_near(load_run(&load, 5000).per_s, 250, 1e-3);
 }
 
-static void bandwidth_limits(void **state)
+TEST(bandwidth_limits)
 {
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.bandwidth = 30e6;
 	assert_near(load_run(&load, 5000).per_s, 300, 1e-3);
 	load.latency_s = 10 * MS; /* side by side with the transfers */
 	assert_near(load_run(&load, 5000).per_s, 300, 1e-3);
 }
 
-static void latency_limits_by_littles_law(void **state)
+TEST(latency_limits_by_littles_law)
 {
 	const struct profile_draw slow = {LOAD_BYTES, 20 * MS, 0};
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.latency_s = 20 * MS;
 	outcome = load_run(&load, 50000);
 	assert_near(outcome.per_s, 800, 1e-3);
@@ -173,11 +160,10 @@ static void latency_limits_by_littles_law(void **state)
 	assert_near(load_run(&load, 50000).per_s, 200, 1e-3);
 }
 
-static void one_fetch_thread_issues_reads_one_by_one(void **state)
+TEST(one_fetch_thread_issues_reads_one_by_one)
 {
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.fetch_cpu_s = 1 * MS;
 	load.latency_s = 1 * MS;
 	load.fetch_threads = 1;
@@ -190,14 +176,13 @@ static void one_fetch_thread_issues_reads_one_by_one(void **state)
 
 /* As the fetch engine does: the throttle's rates are met whatever a read had to wait
  * for its thread. */
-static void the_throttle_makes_up_for_what_was_waited(void **state)
+TEST(the_throttle_makes_up_for_what_was_waited)
 {
 	static const struct profile_draw draws[] = {{LOAD_BYTES, NAN, 0.1 * MS},
 						    {LOAD_BYTES, NAN, 0.1 * MS},
 						    {LOAD_BYTES, NAN, 1.3 * MS}};
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.draws = draws;
 	load.draw_count = 3;
 	load.depth = 8;
@@ -212,13 +197,12 @@ static void the_throttle_makes_up_for_what_was_waited(void **state)
 
 /* ---- shared cores --------------------------------------------------------------- */
 
-static void one_core_does_all_work_one_after_another(void **state)
+TEST(one_core_does_all_work_one_after_another)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 3 * MS};
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.draws = &draw;
 	load.fetch_cpu_s = 0.5 * MS;
 	load.compute_cpu_s = 10 * 1.5 * MS;
@@ -229,12 +213,11 @@ static void one_core_does_all_work_one_after_another(void **state)
 	assert_near(outcome.cpu_busy, 1, 1e-9);
 }
 
-static void threads_share_two_cores(void **state)
+TEST(threads_share_two_cores)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.draws = &draw;
 	load.workers = 2;
 	load.compute_threads = 2;
@@ -249,11 +232,10 @@ static void threads_share_two_cores(void **state)
 	assert_near(load_run(&load, 5000).per_s, 1 / (2 * MS), 1e-9);
 }
 
-static void work_and_accelerator_run_side_by_side(void **state)
+TEST(work_and_accelerator_run_side_by_side)
 {
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.no_prep = true;
 	load.compute_cpu_s = 5 * MS;
 	load.compute_s = 20 * MS;
@@ -263,13 +245,12 @@ static void work_and_accelerator_run_side_by_side(void **state)
 }
 
 /* Prep of a batch is paid for by the consumer's batch that asked for it. */
-static void loaded_prep_takes_the_cores_of_the_consumer(void **state)
+TEST(loaded_prep_takes_the_cores_of_the_consumer)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 1 * MS};
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.draws = &draw;
 	load.loaded = true;
 	load.workers = 1;
@@ -287,12 +268,11 @@ static void loaded_prep_takes_the_cores_of_the_consumer(void **state)
 
 /* ---- caches -------------------------------------------------------------------- */
 
-static void minio_leaves_a_fixed_share_to_fetch(void **state)
+TEST(minio_leaves_a_fixed_share_to_fetch)
 {
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.bandwidth = 30e6;
 	load.policy = CACHE_MINIO;
 	load.share = 0.4;
@@ -317,14 +297,13 @@ static double lru_at(double x, double s)
  * Hits come early in the epoch, and what they save there beyond the consumer's pace is
  * lost: the rate is that of the integral over the epoch, below that of the mean.
  */
-static void lru_is_followed_through_the_epoch(void **state)
+TEST(lru_is_followed_through_the_epoch)
 {
 	double x = 0.5, mean = x + (1 - x) * log(1 - x), fetch = 300, time = 0;
 	double compute = fetch / (1 - mean);
 	struct simulation_load load = load_plain();
 	struct simulation_outcome outcome;
 
-	(void)state;
 	load.dataset = 40000;
 	load.bandwidth = fetch * LOAD_BYTES;
 	load.policy = CACHE_LRU;
@@ -339,12 +318,11 @@ static void lru_is_followed_through_the_epoch(void **state)
 	assert_true(outcome.per_s < 0.96 * fetch / (1 - mean));
 }
 
-static void fewer_samples_than_an_epoch_are_a_whole_one(void **state)
+TEST(fewer_samples_than_an_epoch_are_a_whole_one)
 {
 	struct simulation_load load = load_plain();
 	double whole;
 
-	(void)state;
 	load.dataset = 20000;
 	load.bandwidth = 30e6;
 	load.policy = CACHE_LRU;
@@ -353,12 +331,11 @@ static void fewer_samples_than_an_epoch_are_a_whole_one(void **state)
 	assert_near(load_run(&load, 100).per_s, whole, 1e-9);
 }
 
-static void the_kernels_cache_is_steady_from_the_first_epoch(void **state)
+TEST(the_kernels_cache_is_steady_from_the_first_epoch)
 {
 	struct simulation_load load = load_plain();
 	double later;
 
-	(void)state;
 	load.dataset = 20000;
 	load.bandwidth = 30e6;
 	load.policy = CACHE_PAGE;
@@ -367,12 +344,11 @@ static void the_kernels_cache_is_steady_from_the_first_epoch(void **state)
 	assert_near(load_run(&load, 20000).hit_ratio, later, 0.03);
 }
 
-static void a_huge_data_set_is_scaled_down(void **state)
+TEST(a_huge_data_set_is_scaled_down)
 {
 	double mean = 0.5 + 0.5 * log(0.5);
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.dataset = 4000000000u;
 	load.bandwidth = 30e6;
 	load.policy = CACHE_LRU;
@@ -390,12 +366,11 @@ static void a_huge_data_set_is_scaled_down(void **state)
  * an epoch's last batches missed does not yet drive out what the next epoch's first
  * ones want.
  */
-static void batches_ahead_raise_the_hits_of_lru(void **state)
+TEST(batches_ahead_raise_the_hits_of_lru)
 {
 	double closed = 0.5 + 0.5 * log(0.5);
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.bandwidth = 30e6;
 	load.policy = CACHE_LRU;
 	load.share = 0.5;
@@ -405,12 +380,11 @@ static void batches_ahead_raise_the_hits_of_lru(void **state)
 	assert_near(load_run(&load, 50000).hit_ratio, 0.228, 0.03);
 }
 
-static void hits_of_the_kernel_are_reads(void **state)
+TEST(hits_of_the_kernel_are_reads)
 {
 	const struct profile_draw draw = {LOAD_BYTES, 50 * MS, 0};
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.draws = &draw;
 	load.policy = CACHE_PAGE;
 	load.share = 1;
@@ -434,12 +408,11 @@ static void make_jitter(struct profile_draw *draws, size_t count)
 }
 
 /* Whatever part of a large data set is simulated: all draws have their share in it. */
-static void the_seed_hardly_matters(void **state)
+TEST(the_seed_hardly_matters)
 {
 	struct profile_draw draws[100];
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	make_jitter(draws, 100);
 	load.draws = draws;
 	load.draw_count = 100;
@@ -448,13 +421,12 @@ static void the_seed_hardly_matters(void **state)
 		assert_near(load_run(&load, 1000).per_s, 400, 0.004);
 }
 
-static void batches_ahead_absorb_jitter(void **state)
+TEST(batches_ahead_absorb_jitter)
 {
 	struct profile_draw draws[100];
 	struct simulation_load load = load_plain();
 	double one, many;
 
-	(void)state;
 	make_jitter(draws, 100);
 	load.draws = draws;
 	load.draw_count = 100;
@@ -469,12 +441,11 @@ static void batches_ahead_absorb_jitter(void **state)
 
 /* Two batches an epoch, one at a time: 10 ms for the one with the slow sample, 1 ms
  * for the other. */
-static void a_slow_sample_delays_its_batch(void **state)
+TEST(a_slow_sample_delays_its_batch)
 {
 	struct profile_draw draws[8];
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		draws[i] = (struct profile_draw){LOAD_BYTES, NAN,
 						 i == 3 ? 10 * MS : 1 * MS};
@@ -489,12 +460,11 @@ static void a_slow_sample_delays_its_batch(void **state)
 }
 
 /* A held batch has a slot: with one slot nothing is prepared while it is computed on. */
-static void a_held_batch_occupies_its_slot(void **state)
+TEST(a_held_batch_occupies_its_slot)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.draws = &draw;
 	load.workers = load.batch;
 	load.compute_s = 15 * MS;
@@ -508,11 +478,10 @@ static void a_held_batch_occupies_its_slot(void **state)
 }
 
 /* 4, 4 and 2 samples take a latency each. */
-static void the_last_batch_of_an_epoch_is_short(void **state)
+TEST(the_last_batch_of_an_epoch_is_short)
 {
 	struct simulation_load load = load_plain();
 
-	(void)state;
 	load.dataset = 10;
 	load.batch = 4;
 	load.ahead = 1;
@@ -528,39 +497,4 @@ static void the_last_batch_of_an_epoch_is_short(void **state)
 	load.compute_cpu_s = 0;
 	load.batch = 100; /* more than there are */
 	assert_near(load_run(&load, 1000).per_s, 2500, 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_accelerator_limits),
-		cmocka_unit_test(a_step_that_spins_takes_its_time),
-		cmocka_unit_test(copies_to_the_device_limit),
-		cmocka_unit_test(jobs_copy_beside_each_other),
-		cmocka_unit_test(what_is_thrown_away_is_not_copied),
-		cmocka_unit_test(prep_limits),
-		cmocka_unit_test(a_delay_pads_prep_without_using_a_core),
-		cmocka_unit_test(bandwidth_limits),
-		cmocka_unit_test(latency_limits_by_littles_law),
-		cmocka_unit_test(one_fetch_thread_issues_reads_one_by_one),
-		cmocka_unit_test(the_throttle_makes_up_for_what_was_waited),
-		cmocka_unit_test(one_core_does_all_work_one_after_another),
-		cmocka_unit_test(threads_share_two_cores),
-		cmocka_unit_test(work_and_accelerator_run_side_by_side),
-		cmocka_unit_test(loaded_prep_takes_the_cores_of_the_consumer),
-		cmocka_unit_test(minio_leaves_a_fixed_share_to_fetch),
-		cmocka_unit_test(lru_is_followed_through_the_epoch),
-		cmocka_unit_test(fewer_samples_than_an_epoch_are_a_whole_one),
-		cmocka_unit_test(the_kernels_cache_is_steady_from_the_first_epoch),
-		cmocka_unit_test(a_huge_data_set_is_scaled_down),
-		cmocka_unit_test(batches_ahead_raise_the_hits_of_lru),
-		cmocka_unit_test(hits_of_the_kernel_are_reads),
-		cmocka_unit_test(the_seed_hardly_matters),
-		cmocka_unit_test(batches_ahead_absorb_jitter),
-		cmocka_unit_test(a_slow_sample_delays_its_batch),
-		cmocka_unit_test(a_held_batch_occupies_its_slot),
-		cmocka_unit_test(the_last_batch_of_an_epoch_is_short),
-	};
-
-	return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
 }

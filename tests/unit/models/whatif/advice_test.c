@@ -5,17 +5,13 @@
 #include "tests/lib/known_run.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/server_run.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void predicts_nothing_of_a_run_it_does_not_understand(void **state)
+TEST(predicts_nothing_of_a_run_it_does_not_understand)
 {
 	struct known_run run = known_fetch_bound;
 	struct profile profile;
@@ -23,7 +19,6 @@ static void predicts_nothing_of_a_run_it_does_not_understand(void **state)
 	struct error err = {0};
 	struct model *model;
 
-	(void)state;
 	run.real = 400; /* 500 by its stages */
 	known_run_make(&profile, &run);
 	model = model_new(&profile, &err);
@@ -68,12 +63,11 @@ static const struct profile_prediction *advised(const struct profile *profile,
 
 /* 1500 samples/s of 20 ms each are 30 requests at once; 200 a second of 1500 are hits of
  * 87 %. */
-static void advises_the_least_that_leaves_no_fetch_stall(void **state)
+TEST(advises_the_least_that_leaves_no_fetch_stall)
 {
 	const struct profile_prediction *one;
 	struct profile profile;
 
-	(void)state;
 	server_advice(&profile, INFINITY);
 	one = advised(&profile, "requests at once, the least without a fetch stall");
 	assert_true(one->rank != UNKNOWN);
@@ -87,12 +81,11 @@ static void advises_the_least_that_leaves_no_fetch_stall(void **state)
 }
 
 /* 400 a second are all that the servers give: 8 of 20 ms. */
-static void tells_where_no_depth_ends_the_stall(void **state)
+TEST(tells_where_no_depth_ends_the_stall)
 {
 	const struct profile_prediction *one;
 	struct profile profile;
 
-	(void)state;
 	server_advice(&profile, 400);
 	one = advised(&profile, "no number of them ends the fetch stall");
 	assert_in_range(one->change.fetch_depth, 7, 9);
@@ -114,12 +107,11 @@ static void get_advice(struct profile *profile, const struct known_run *run)
 }
 
 /* All of the data would gain 3x: 90 % of that is 500/.35 = 1429 of 1500 samples/s. */
-static void advises_the_knee_of_a_cache(void **state)
+TEST(advises_the_knee_of_a_cache)
 {
 	struct profile profile;
 	const struct profile_prediction *first;
 
-	(void)state;
 	get_advice(&profile, &known_fetch_bound);
 	assert_true(profile.prediction_count > 0);
 	first = &profile.predictions[0];
@@ -142,12 +134,11 @@ static const struct profile_prediction *of_cores(const struct profile *profile,
 }
 
 /* 4 cores could do what the accelerator takes; as bounds they lose nothing. */
-static void advises_the_knee_of_cores(void **state)
+TEST(advises_the_knee_of_cores)
 {
 	const struct profile_prediction *cores;
 	struct profile profile;
 
-	(void)state;
 	get_advice(&profile, &known_prep_bound);
 	cores = of_cores(&profile, 3);
 	assert_int_equal(cores->change.cores, 4);
@@ -157,7 +148,7 @@ static void advises_the_knee_of_cores(void **state)
 }
 
 /* The stall is steps that are slower beside the loader's threads, which prepare enough. */
-static void cores_are_advised_for_what_prep_needs_alone(void **state)
+TEST(cores_are_advised_for_what_prep_needs_alone)
 {
 	struct known_run run = known_compute_bound;
 	const struct profile_prediction *cores;
@@ -165,7 +156,6 @@ static void cores_are_advised_for_what_prep_needs_alone(void **state)
 	struct profile profile;
 	struct model *model;
 
-	(void)state;
 	run.real = 500 / 1.1;
 	known_run_make(&profile, &run);
 	known_run_add_window(&profile, "real", 500 / 1.1, 1e-3, 1e-3);
@@ -182,13 +172,12 @@ static void cores_are_advised_for_what_prep_needs_alone(void **state)
 }
 
 /* Cores gain nothing while storage limits, and that is said. */
-static void what_does_not_pay_is_listed_with_the_reason(void **state)
+TEST(what_does_not_pay_is_listed_with_the_reason)
 {
 	struct known_run run = known_prep_bound;
 	const struct profile_prediction *cores;
 	struct profile profile;
 
-	(void)state;
 	run.bandwidth = 50e6;
 	get_advice(&profile, &run);
 	cores = &profile.predictions[0];
@@ -232,7 +221,7 @@ static const struct profile_prediction *of_recipe(const struct profile *profile,
 
 /* Prep of 2000/s: half of its work gives 4000/s, a tenth too; but 9000/s from storage become
  * 1800/s when five times the bytes are stored. */
-static void other_inputs_are_weighed(void **state)
+TEST(other_inputs_are_weighed)
 {
 	struct profile_change small = PROFILE_NO_CHANGE, less = small, decoded = small,
 			      type = small;
@@ -240,7 +229,6 @@ static void other_inputs_are_weighed(void **state)
 	struct error err = {0};
 	struct model *model;
 
-	(void)state;
 	small.resize = 256;
 	less.resize = 384;
 	decoded.decoded = true;
@@ -268,14 +256,13 @@ static void other_inputs_are_weighed(void **state)
 }
 
 /* Of sizes with nearly the same gain the larger, which loses less of the pictures. */
-static void the_largest_size_that_is_enough(void **state)
+TEST(the_largest_size_that_is_enough)
 {
 	struct profile_change small = PROFILE_NO_CHANGE, less = small;
 	struct profile profile;
 	struct error err = {0};
 	struct model *model;
 
-	(void)state;
 	small.resize = 256;
 	less.resize = 384;
 	known_run_make(&profile, &known_prep_bound);
@@ -289,12 +276,11 @@ static void the_largest_size_that_is_enough(void **state)
 	profile_free(&profile);
 }
 
-static void advises_to_share_what_jobs_prepare_each_for_itself(void **state)
+TEST(advises_to_share_what_jobs_prepare_each_for_itself)
 {
 	struct known_run run = known_prep_bound;
 	struct profile profile;
 
-	(void)state;
 	run.jobs = 2;
 	get_advice(&profile, &run);
 	assert_int_equal(profile.predictions[0].rank, 1);
@@ -312,11 +298,10 @@ static void advises_to_share_what_jobs_prepare_each_for_itself(void **state)
 	profile_free(&profile);
 }
 
-static void advises_nothing_where_nothing_stalls(void **state)
+TEST(advises_nothing_where_nothing_stalls)
 {
 	struct profile profile;
 
-	(void)state;
 	get_advice(&profile, &known_compute_bound);
 	for (size_t i = 0; i < profile.prediction_count; i++) {
 		assert_true(profile.predictions[i].rank == UNKNOWN);
@@ -325,12 +310,11 @@ static void advises_nothing_where_nothing_stalls(void **state)
 	profile_free(&profile);
 }
 
-static void says_when_an_accelerator_would_be_wasted(void **state)
+TEST(says_when_an_accelerator_would_be_wasted)
 {
 	struct profile profile;
 	bool said = false;
 
-	(void)state;
 	get_advice(&profile, &known_fetch_bound);
 	for (size_t i = 0; i < profile.prediction_count; i++)
 		said |= profile.predictions[i].advice != NULL &&
@@ -357,31 +341,9 @@ static int try_without(unsigned nth)
 	return result;
 }
 
-static void survives_without_memory(void **state)
+TEST(survives_without_memory)
 {
-	(void)state;
 	for (unsigned nth = 1; nth < 400; nth += 1 + nth / 16)
 		assert_int_equal(try_without(nth), -ENOMEM);
 	assert_int_equal(try_without(0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(predicts_nothing_of_a_run_it_does_not_understand),
-		cmocka_unit_test(advises_the_least_that_leaves_no_fetch_stall),
-		cmocka_unit_test(tells_where_no_depth_ends_the_stall),
-		cmocka_unit_test(advises_the_knee_of_a_cache),
-		cmocka_unit_test(advises_the_knee_of_cores),
-		cmocka_unit_test(cores_are_advised_for_what_prep_needs_alone),
-		cmocka_unit_test(what_does_not_pay_is_listed_with_the_reason),
-		cmocka_unit_test(other_inputs_are_weighed),
-		cmocka_unit_test(the_largest_size_that_is_enough),
-		cmocka_unit_test(advises_to_share_what_jobs_prepare_each_for_itself),
-		cmocka_unit_test(advises_nothing_where_nothing_stalls),
-		cmocka_unit_test(says_when_an_accelerator_would_be_wasted),
-		cmocka_unit_test(survives_without_memory),
-	};
-
-	return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
 }

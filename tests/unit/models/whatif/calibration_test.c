@@ -1,13 +1,9 @@
 #include "models/whatif/calibration.h"
 #include "profiler/profile_prediction.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void close_to(double value, double want)
 {
@@ -48,12 +44,11 @@ static struct calibration score_of(const struct profile *profile)
 	return score;
 }
 
-static void nothing_to_score_is_unknown(void **state)
+TEST(nothing_to_score_is_unknown)
 {
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	score = score_of(&profile);
 	assert_int_equal(score.count, 0);
@@ -68,12 +63,11 @@ static void nothing_to_score_is_unknown(void **state)
 }
 
 /* 20 errors: -1 %, 2 %, -3 % .. 20 %. The 95th percentile of 20 is the 19th. */
-static void errors_are_summed_up(void **state)
+TEST(errors_are_summed_up)
 {
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	for (int i = 1; i <= 20; i++) {
 		add(&profile, i % 2 == 0 ? 100 + i : 100 - i, 100, 1);
@@ -89,12 +83,11 @@ static void errors_are_summed_up(void **state)
 	profile_free(&profile);
 }
 
-static void a_few_have_their_worst_for_percentile(void **state)
+TEST(a_few_have_their_worst_for_percentile)
 {
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	add(&profile, 110, 100, 1);
 	score = score_of(&profile);
@@ -113,7 +106,7 @@ static void add_steps(struct profile *profile, double cores, double cache,
 	add(profile, storage, 110, 2)->storage_bandwidth = 0;
 }
 
-static void the_first_advice_is_judged_by_what_measured_best(void **state)
+TEST(the_first_advice_is_judged_by_what_measured_best)
 {
 	static const struct {
 		double cores, cache, storage;
@@ -124,7 +117,6 @@ static void the_first_advice_is_judged_by_what_measured_best(void **state)
 		{120, 115, 160, 0, 0}, /* wrong */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct profile profile;
 		struct calibration score;
@@ -140,12 +132,11 @@ static void the_first_advice_is_judged_by_what_measured_best(void **state)
 }
 
 /* Steps to the slower side, of two members at once, or of what has no side. */
-static void other_changes_are_no_steps(void **state)
+TEST(other_changes_are_no_steps)
 {
 	struct profile_change *change;
 	struct profile profile;
 
-	(void)state;
 	begin(&profile);
 	add(&profile, 100, 100, 1);
 	add(&profile, 150, 150, 1)->cores = 2;
@@ -171,13 +162,12 @@ static void other_changes_are_no_steps(void **state)
 }
 
 /* Told with the run's own values it is the run: one workload, its last verification. */
-static void what_is_as_in_the_run_is_the_run(void **state)
+TEST(what_is_as_in_the_run_is_the_run)
 {
 	struct profile_change *change;
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	add_steps(&profile, 151, 140, 111);
 	change = add(&profile, 120, 150, 1);
@@ -197,12 +187,11 @@ static void what_is_as_in_the_run_is_the_run(void **state)
 }
 
 /* Where the run has a worker a core, workers that are not told are as many as the cores. */
-static void workers_follow_the_cores(void **state)
+TEST(workers_follow_the_cores)
 {
 	struct profile_change *change;
 	struct profile profile;
 
-	(void)state;
 	begin(&profile);
 	profile.cores = profile.workers = 2;
 	change = add(&profile, 100, 100, 1);
@@ -218,12 +207,11 @@ static void workers_follow_the_cores(void **state)
 }
 
 /* Only the nearest of several sizes is a step, and each member gives one. */
-static void the_nearest_is_the_step(void **state)
+TEST(the_nearest_is_the_step)
 {
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	add(&profile, 100, 100, 1);
 	add(&profile, 110, 130, 1)->cache_share = .75;
@@ -237,13 +225,12 @@ static void the_nearest_is_the_step(void **state)
 }
 
 /* No cache has no policy, so any cache is one step from it. */
-static void a_cache_is_a_step_from_none(void **state)
+TEST(a_cache_is_a_step_from_none)
 {
 	struct profile_change *change;
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	change = add(&profile, 50, 50, 1);
 	change->cache_share = 0;
@@ -267,12 +254,11 @@ static void a_cache_is_a_step_from_none(void **state)
 }
 
 /* Two cores with smaller pictures are no step to two cores. */
-static void pictures_stored_smaller_are_another_setting(void **state)
+TEST(pictures_stored_smaller_are_another_setting)
 {
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	add(&profile, 500, 500, 1)->cores = 1;
 	add(&profile, 900, 1000, 1)->cores = 2;
@@ -285,12 +271,11 @@ static void pictures_stored_smaller_are_another_setting(void **state)
 	profile_free(&profile);
 }
 
-static void another_loader_with_other_threads_is_no_step(void **state)
+TEST(another_loader_with_other_threads_is_no_step)
 {
 	struct profile profile;
 	struct profile_change *change;
 
-	(void)state;
 	begin(&profile);
 	add(&profile, 100, 100, 1);
 	add(&profile, 150, 150, 1)->cores = 2;
@@ -301,12 +286,11 @@ static void another_loader_with_other_threads_is_no_step(void **state)
 	profile_free(&profile);
 }
 
-static void memory_that_runs_out_is_said(void **state)
+TEST(memory_that_runs_out_is_said)
 {
 	struct profile profile;
 	struct calibration score;
 
-	(void)state;
 	begin(&profile);
 	add(&profile, 110, 100, 1);
 	for (unsigned nth = 1; nth <= 2; nth++) {
@@ -315,24 +299,4 @@ static void memory_that_runs_out_is_said(void **state)
 	}
 	nomem_at(0);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_to_score_is_unknown),
-		cmocka_unit_test(errors_are_summed_up),
-		cmocka_unit_test(a_few_have_their_worst_for_percentile),
-		cmocka_unit_test(the_first_advice_is_judged_by_what_measured_best),
-		cmocka_unit_test(other_changes_are_no_steps),
-		cmocka_unit_test(what_is_as_in_the_run_is_the_run),
-		cmocka_unit_test(workers_follow_the_cores),
-		cmocka_unit_test(the_nearest_is_the_step),
-		cmocka_unit_test(a_cache_is_a_step_from_none),
-		cmocka_unit_test(pictures_stored_smaller_are_another_setting),
-		cmocka_unit_test(another_loader_with_other_threads_is_no_step),
-		cmocka_unit_test(memory_that_runs_out_is_said),
-	};
-
-	return cmocka_run_group_tests_name("score", tests, NULL, NULL);
 }

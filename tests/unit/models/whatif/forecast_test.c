@@ -3,15 +3,11 @@
 #include "models/whatif/forecast.h"
 #include "reports/json/json.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define KEPT "tests/fuzz/corpus/model/run" /* fetch-bound, storage throttled */
 
@@ -60,9 +56,8 @@ static int ask(const struct model *asked, const char *pair)
 	return forecast(&config, &list, &profile, &err);
 }
 
-static void each_change_has_its_prediction(void **state)
+TEST_WITH(each_change_has_its_prediction, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(ask(model, "cache=0%,50%,100%"), 0);
 	assert_int_equal(profile.prediction_count, 3);
 	assert_int_equal(told, 3);
@@ -81,9 +76,8 @@ static void each_change_has_its_prediction(void **state)
 	assert_int_equal(profile.prediction_count, 1);
 }
 
-static void what_can_t_be_told_says_why(void **state)
+TEST_WITH(what_can_t_be_told_says_why, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(ask(model, "storage-bandwidth=none,20M"), 0);
 	assert_int_equal(profile.prediction_count, 2);
 	assert_true(isnan(profile.predictions[0].per_s.value));
@@ -95,9 +89,8 @@ static void what_can_t_be_told_says_why(void **state)
 	assert_int_equal(profile.prediction_count, 1);
 }
 
-static void without_a_model_nothing_is_made_up(void **state)
+TEST_WITH(without_a_model_nothing_is_made_up, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(ask(NULL, "cores=1,2"), 0);
 	assert_int_equal(profile.prediction_count, 2);
 	assert_int_equal(profile.predictions[1].change.cores, 2);
@@ -105,12 +98,11 @@ static void without_a_model_nothing_is_made_up(void **state)
 		    isnan(profile.predictions[1].per_s.low));
 }
 
-static void memory_may_be_short(void **state)
+TEST_WITH(memory_may_be_short, setup, teardown)
 {
 	const struct forecast config = {.run = "out"};
 	int result = -ENOMEM;
 
-	(void)state;
 	assert_int_equal(ask(NULL, "cache-policy=minio,lru"), 0);
 	for (unsigned n = 1; result == -ENOMEM; n++) {
 		nomem_at(n);
@@ -119,19 +111,4 @@ static void memory_may_be_short(void **state)
 		assert_true(n < 50);
 	}
 	assert_int_equal(result, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_change_has_its_prediction, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_can_t_be_told_says_why, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(without_a_model_nothing_is_made_up,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("forecast", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 #include "loader/base/error.h"
 #include "models/whatif/prices.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void a_list_is_read(void **state)
+TEST(a_list_is_read)
 {
 	static const char text[] = "# of a cloud\n"
 				   "[a heading]\n"
@@ -27,7 +23,6 @@ static void a_list_is_read(void **state)
 				   "accelerators = 0\n";
 	struct prices prices;
 
-	(void)state;
 	assert_int_equal(prices_read(text, &prices, NULL), 0);
 	assert_string_equal(prices.currency, "EUR");
 	assert_string_equal(prices.date, "2026-11-20");
@@ -41,11 +36,10 @@ static void a_list_is_read(void **state)
 	assert_int_equal(prices.accelerators, 0);
 }
 
-static void what_is_not_told_is_unknown(void **state)
+TEST(what_is_not_told_is_unknown)
 {
 	struct prices prices;
 
-	(void)state;
 	assert_int_equal(prices_read("currency=USD\ngpu_hour=0", &prices, NULL), 0);
 	assert_true(isnan(prices.core_hour) && isnan(prices.memory_gb_hour));
 	assert_true(isnan(prices.storage_gb_month) && isnan(prices.request));
@@ -54,7 +48,7 @@ static void what_is_not_told_is_unknown(void **state)
 	assert_string_equal(prices.date, "");
 }
 
-static void what_is_no_list_is_said_in_a_line(void **state)
+TEST(what_is_no_list_is_said_in_a_line)
 {
 	static const struct {
 		const char *text, *says;
@@ -85,7 +79,6 @@ static void what_is_no_list_is_said_in_a_line(void **state)
 		{"prices\n", "line 1 is neither [section] nor name = value"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct error err = {0};
 		struct prices prices;
@@ -109,7 +102,7 @@ static void read_file(const char *path, char *text, size_t size)
 }
 
 /* What the examples say of themselves in words: whole machines of their parts. */
-static void the_examples_make_their_machines(void **state)
+TEST(the_examples_make_their_machines)
 {
 	static const struct {
 		const char *path;
@@ -121,7 +114,6 @@ static void the_examples_make_their_machines(void **state)
 		{"examples/prices/azure-nc-a100.ini", 24, 220, 3.673},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
 		struct error err = {0};
 		struct prices prices;
@@ -142,28 +134,14 @@ static void the_examples_make_their_machines(void **state)
 	}
 }
 
-static void memory_that_runs_out_is_said(void **state)
+TEST(memory_that_runs_out_is_said)
 {
 	struct error err = {0};
 	struct prices prices;
 
-	(void)state;
 	nomem_at(1);
 	assert_int_equal(prices_read("currency=USD\ngpu_hour=0", &prices, &err),
 			 -ENOMEM);
 	nomem_at(0);
 	assert_int_equal(err.code, ENOMEM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_is_read),
-		cmocka_unit_test(what_is_not_told_is_unknown),
-		cmocka_unit_test(what_is_no_list_is_said_in_a_line),
-		cmocka_unit_test(the_examples_make_their_machines),
-		cmocka_unit_test(memory_that_runs_out_is_said),
-	};
-
-	return cmocka_run_group_tests_name("prices", tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "models/whatif/sweep.h"
 #include "profiler/profile_prediction.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct sweep sweep;
 static struct profile profile;
@@ -69,9 +66,8 @@ static void assert_values(const char *key, const char *text, size_t count,
 		assert_values(key, text, sizeof(wanted) / sizeof(wanted[0]), wanted);  \
 	} while (0)
 
-static void a_value_a_list_or_a_range(void **state)
+TEST_WITH(a_value_a_list_or_a_range, setup, teardown)
 {
-	(void)state;
 	ASSERT_VALUES("cores", "3", 3);
 	ASSERT_VALUES("cores", "1,2,4", 1, 2, 4);
 	ASSERT_VALUES("cores", "1..3,8", 1, 2, 3, 8);
@@ -85,12 +81,11 @@ static void a_value_a_list_or_a_range(void **state)
 	ASSERT_VALUES("cache-policy", "minio,lru", 2, 3);
 }
 
-static void blocks_are_as_deli_calls_them(void **state)
+TEST_WITH(blocks_are_as_deli_calls_them, setup, teardown)
 {
 	static const uint64_t wanted[3][3] = {{512, 0, 0}, {64, 8, 0}, {9, 0, 7}};
 	const struct sweep_values *values = &sweep.keys[SWEEP_BLOCKS];
 
-	(void)state;
 	assert_int_equal(set("block-fetch", "f=512,f=64,q=8,f=9,k=7"), 0);
 	assert_int_equal(values->count, 3);
 	for (int i = 0; i < 3; i++)
@@ -98,9 +93,8 @@ static void blocks_are_as_deli_calls_them(void **state)
 				    sizeof(wanted[i]));
 }
 
-static void ranges_take_as_many_values_as_they_need(void **state)
+TEST_WITH(ranges_take_as_many_values_as_they_need, setup, teardown)
 {
-	(void)state;
 	ASSERT_VALUES("cores", "1..16", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
 		      15, 16);
 	ASSERT_VALUES("workers", "1..128", 1, 2, 4, 8, 16, 32, 64, 128);
@@ -113,7 +107,7 @@ static void ranges_take_as_many_values_as_they_need(void **state)
 	ASSERT_VALUES("storage-latency", "0..4ms", 0, .001, .002, .003, .004);
 }
 
-static void nonsense_is_refused_and_changes_nothing(void **state)
+TEST_WITH(nonsense_is_refused_and_changes_nothing, setup, teardown)
 {
 	static const char *const pairs[] = {
 		"cores=0",
@@ -184,7 +178,6 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 		"",
 	};
 
-	(void)state;
 	assert_int_equal(set("cores", "7"), 0);
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		err = (struct error){0};
@@ -197,11 +190,10 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 	assert_int_equal(sweep.keys[SWEEP_CACHE].count, 0);
 }
 
-static void values_have_a_limit(void **state)
+TEST_WITH(values_have_a_limit, setup, teardown)
 {
 	char many[3 * SWEEP_VALUES + 3] = "1";
 
-	(void)state;
 	for (int i = 1; i < SWEEP_VALUES; i++)
 		strcat(many, ",1");
 	assert_int_equal(set("cores", many), 0);
@@ -210,16 +202,14 @@ static void values_have_a_limit(void **state)
 	assert_non_null(strstr(err.message, "more than 128 values"));
 }
 
-static void nothing_set_is_no_change(void **state)
+TEST_WITH(nothing_set_is_no_change, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(expand(), 0);
 	assert_int_equal(list.count, 0);
 }
 
-static void changes_are_every_combination_once(void **state)
+TEST_WITH(changes_are_every_combination_once, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("cores", "1,2,1"), 0);
 	assert_int_equal(set("cache", "0%,50%"), 0);
 	assert_int_equal(set("cache-policy", "none,minio,lru"), 0);
@@ -236,9 +226,8 @@ static void changes_are_every_combination_once(void **state)
 	assert_int_equal(list.changes[5].workers, 0);
 }
 
-static void combinations_have_a_limit(void **state)
+TEST_WITH(combinations_have_a_limit, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("cores", "1..16"), 0);
 	assert_int_equal(set("workers", "1..16"), 0);
 	assert_int_equal(set("batch", "1..16"), 0);
@@ -249,9 +238,8 @@ static void combinations_have_a_limit(void **state)
 	assert_non_null(strstr(err.message, "more than 4096 combinations"));
 }
 
-static void bytes_of_a_cache_are_a_share_of_the_data(void **state)
+TEST_WITH(bytes_of_a_cache_are_a_share_of_the_data, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("cache", "300K,0,2G"), 0);
 	assert_int_equal(expand(), -ENODATA);
 	profile.dataset_bytes = 900000;
@@ -262,11 +250,10 @@ static void bytes_of_a_cache_are_a_share_of_the_data(void **state)
 	assert_true(list.changes[2].cache_share == 1);
 }
 
-static void bytes_of_a_cache_are_a_share_of_what_is_stored(void **state)
+TEST_WITH(bytes_of_a_cache_are_a_share_of_what_is_stored, setup, teardown)
 {
 	struct profile_recipe *recipe = profile_add_recipe(&profile);
 
-	(void)state;
 	assert_non_null(recipe);
 	recipe->change.decoded = true;
 	recipe->prep_ratio = (struct interval){.1, .09, .11};
@@ -279,9 +266,8 @@ static void bytes_of_a_cache_are_a_share_of_what_is_stored(void **state)
 	assert_true(list.changes[1].cache_share == .5);
 }
 
-static void a_cache_without_a_policy_is_as_the_run_s(void **state)
+TEST_WITH(a_cache_without_a_policy_is_as_the_run_s, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("cache", "50%"), 0);
 	profile.cache.id = CACHE_PAGE;
 	assert_int_equal(expand(), 0);
@@ -291,9 +277,8 @@ static void a_cache_without_a_policy_is_as_the_run_s(void **state)
 	assert_int_equal(list.changes[0].cache_policy.id, -1);
 }
 
-static void a_policy_alone_needs_a_cache_in_the_run(void **state)
+TEST_WITH(a_policy_alone_needs_a_cache_in_the_run, setup, teardown)
 {
-	(void)state;
 	profile.cache.id = CACHE_NONE;
 	assert_int_equal(set("cache-policy", "lru"), 0);
 	assert_int_equal(expand(), -EINVAL);
@@ -307,9 +292,8 @@ static void a_policy_alone_needs_a_cache_in_the_run(void **state)
 	assert_true(isnan(list.changes[0].cache_share));
 }
 
-static void jobs_are_a_number_or_their_speeds(void **state)
+TEST_WITH(jobs_are_a_number_or_their_speeds, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("jobs", "2..3,2x+0.5,1x+1x"), 0);
 	assert_int_equal(set("share", "no,yes"), 0);
 	assert_int_equal(expand(), 0);
@@ -324,9 +308,8 @@ static void jobs_are_a_number_or_their_speeds(void **state)
 	assert_true(list.changes[4].job_speed[2] == 0);
 }
 
-static void jobs_that_share_are_those_of_the_run(void **state)
+TEST_WITH(jobs_that_share_are_those_of_the_run, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("share", "yes"), 0);
 	assert_int_equal(expand(), -EINVAL);
 	assert_non_null(strstr(err.message, "how many jobs"));
@@ -346,9 +329,8 @@ static void add_part(const char *name)
 	part->mean_s = .001;
 }
 
-static void parts_are_called_by_name(void **state)
+TEST_WITH(parts_are_called_by_name, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(set("without", "Crop,Flip"), 0);
 	assert_int_equal(expand(), -EINVAL);
 	assert_non_null(strstr(err.message, "loader of its own"));
@@ -370,11 +352,10 @@ static void parts_are_called_by_name(void **state)
 	assert_int_equal(list.count, 1);
 }
 
-static void memory_may_be_short(void **state)
+TEST_WITH(memory_may_be_short, setup, teardown)
 {
 	int result = -ENOMEM;
 
-	(void)state;
 	profile.dataset_bytes = 10000;
 	add_part("Crop");
 	for (unsigned n = 1; result == -ENOMEM; n++) {
@@ -391,43 +372,4 @@ static void memory_may_be_short(void **state)
 		assert_true(n < 20);
 	}
 	assert_int_equal(list.count, 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_value_a_list_or_a_range, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			bytes_of_a_cache_are_a_share_of_what_is_stored, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(blocks_are_as_deli_calls_them, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(ranges_take_as_many_values_as_they_need,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(nonsense_is_refused_and_changes_nothing,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(values_have_a_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_set_is_no_change, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(changes_are_every_combination_once,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(combinations_have_a_limit, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			bytes_of_a_cache_are_a_share_of_the_data, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_cache_without_a_policy_is_as_the_run_s, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_policy_alone_needs_a_cache_in_the_run,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(jobs_are_a_number_or_their_speeds,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(jobs_that_share_are_those_of_the_run,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(parts_are_called_by_name, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
 }

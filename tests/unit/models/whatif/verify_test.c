@@ -3,15 +3,11 @@
 #include "models/whatif/verify.h"
 #include "tests/lib/known_run.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct profile profile;
 static struct profile_prediction prediction;
@@ -56,9 +52,8 @@ static const struct profile_verification *last(void)
 	return &profile.verifications[profile.verification_count - 1];
 }
 
-static void a_prediction_stands_beside_what_was_measured(void **state)
+TEST_WITH(a_prediction_stands_beside_what_was_measured, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(note(2, 100), 0);
 	assert_int_equal(profile.verification_count, 1);
 	assert_int_equal(last()->change.cores, 2);
@@ -71,9 +66,8 @@ static void a_prediction_stands_beside_what_was_measured(void **state)
 	assert_string_equal(last()->why, "6 whole epochs");
 }
 
-static void an_interval_covers_its_ends_and_no_more(void **state)
+TEST_WITH(an_interval_covers_its_ends_and_no_more, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(note(1, 95), 0);
 	assert_int_equal(last()->covered, 1);
 	assert_int_equal(note(1, 120), 0);
@@ -84,9 +78,8 @@ static void an_interval_covers_its_ends_and_no_more(void **state)
 	assert_int_equal(last()->covered, 0);
 }
 
-static void bounds_cover_without_an_error(void **state)
+TEST_WITH(bounds_cover_without_an_error, setup, teardown)
 {
-	(void)state;
 	prediction.per_s.value = NAN;
 	assert_int_equal(note(4, 100), 0);
 	assert_true(isnan(last()->error));
@@ -94,7 +87,7 @@ static void bounds_cover_without_an_error(void **state)
 }
 
 /* Two windows of a busy machine: 69 samples/s, from none to 363. */
-static void what_may_be_anything_judges_no_prediction(void **state)
+TEST_WITH(what_may_be_anything_judges_no_prediction, setup, teardown)
 {
 	struct verify_facts facts = {.predicted = prediction.per_s,
 				     .drift = 1,
@@ -102,7 +95,6 @@ static void what_may_be_anything_judges_no_prediction(void **state)
 				     .when = "",
 				     .why = ""};
 
-	(void)state;
 	facts.per_s = (struct interval){69, 0, 363};
 	assert_int_equal(verify_note(&profile, &prediction, &facts, &err), 0);
 	assert_true(isnan(last()->error));
@@ -117,13 +109,12 @@ static void what_may_be_anything_judges_no_prediction(void **state)
 }
 
 /* Half as fast a machine halves what is predicted, and is no error of the model. */
-static void predictions_follow_the_unchanged_run(void **state)
+TEST_WITH(predictions_follow_the_unchanged_run, setup, teardown)
 {
 	struct profile run;
 	struct model *now;
 	struct interval per_s;
 
-	(void)state;
 	known_run_make(&run, &known_prep_bound);
 	prediction.change.workers = 2;
 	now = verify_model(&run, (struct interval){.5, .5, .5}, &err);
@@ -137,9 +128,8 @@ static void predictions_follow_the_unchanged_run(void **state)
 	profile_free(&run);
 }
 
-static void without_a_prediction_nothing_is_made_up(void **state)
+TEST_WITH(without_a_prediction_nothing_is_made_up, setup, teardown)
 {
-	(void)state;
 	prediction.per_s = INTERVAL_UNKNOWN;
 	assert_int_equal(note(4, 100), 0);
 	assert_true(isnan(last()->error));
@@ -147,12 +137,11 @@ static void without_a_prediction_nothing_is_made_up(void **state)
 	assert_true(last()->measured.value == 100);
 }
 
-static void the_newest_of_each_come_last_in_order(void **state)
+TEST_WITH(the_newest_of_each_come_last_in_order, setup, teardown)
 {
 	struct profile_change wanted[3];
 	static const double in_order[] = {9, 3, 6, 5, 4};
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		wanted[i] = PROFILE_NO_CHANGE;
 		wanted[i].cores = 3 - i;
@@ -168,22 +157,20 @@ static void the_newest_of_each_come_last_in_order(void **state)
 		assert_true(profile.verifications[i].measured.value == in_order[i]);
 }
 
-static void what_was_not_measured_is_not_there(void **state)
+TEST_WITH(what_was_not_measured_is_not_there, setup, teardown)
 {
 	struct profile_change wanted = PROFILE_NO_CHANGE;
 
-	(void)state;
 	assert_false(verify_done(&profile, &wanted));
 	assert_int_equal(verify_sort(&profile, &wanted, 1), 0);
 	assert_int_equal(note(9, 9), 0);
 	assert_int_equal(verify_sort(&profile, &wanted, 1), 1);
 }
 
-static void memory_may_be_short(void **state)
+TEST_WITH(memory_may_be_short, setup, teardown)
 {
 	int result = -ENOMEM;
 
-	(void)state;
 	for (unsigned n = 1; result == -ENOMEM; n++) {
 		nomem_at(n);
 		result = note(2, 100);
@@ -191,29 +178,4 @@ static void memory_may_be_short(void **state)
 		assert_true(n < 20);
 	}
 	assert_int_equal(result, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_prediction_stands_beside_what_was_measured, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_interval_covers_its_ends_and_no_more,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(bounds_cover_without_an_error, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			what_may_be_anything_judges_no_prediction, setup, teardown),
-		cmocka_unit_test_setup_teardown(predictions_follow_the_unchanged_run,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(without_a_prediction_nothing_is_made_up,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(the_newest_of_each_come_last_in_order,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_not_measured_is_not_there,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

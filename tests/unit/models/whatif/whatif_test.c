@@ -4,16 +4,12 @@
 #include "reports/json/json.h"
 #include "reports/terminal/whatif_table.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct profile kept;
 static struct profile_change none;
@@ -39,11 +35,10 @@ static void is_called(const struct profile_change *change, const char *want)
 	assert_string_equal(whatif_change_words(words, change), want);
 }
 
-static void every_member_of_a_change_is_told(void **state)
+TEST(every_member_of_a_change_is_told)
 {
 	struct profile_change change = none;
 
-	(void)state;
 	is_called(&change, "as it was");
 	change.cores = 2;
 	change.workers = 1;
@@ -105,12 +100,11 @@ static void every_member_of_a_change_is_told(void **state)
 }
 
 /* Whatever a file holds, nothing of it acts in a terminal, in HTML or in gnuplot. */
-static void a_strange_policy_is_not_repeated(void **state)
+TEST(a_strange_policy_is_not_repeated)
 {
 	struct profile_change change = none;
 	char strange[] = "{/Symbol=40 a}<b>\x1b[31m", endless[400];
 
-	(void)state;
 	change.cache_policy.other = strange;
 	is_called(&change, "unknown cache");
 	memset(endless, 'a', sizeof(endless) - 1);
@@ -127,7 +121,7 @@ static void a_strange_policy_is_not_repeated(void **state)
 		  "latency 1e+290 s");
 }
 
-static void gains_show_how_sure_they_are(void **state)
+TEST(gains_show_how_sure_they_are)
 {
 	static const struct {
 		struct interval speedup;
@@ -141,7 +135,6 @@ static void gains_show_how_sure_they_are(void **state)
 	};
 	char words[WHATIF_SPEED];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(whatif_speedup(words, &cases[i].speedup),
 				    cases[i].words);
@@ -176,13 +169,12 @@ static void has(const char *text, const char *what)
 		fail_msg("no '%s' in:\n%s", what, text);
 }
 
-static void advice_comes_first_then_what_is_not_advised(void **state)
+TEST(advice_comes_first_then_what_is_not_advised)
 {
 	char *text = printed(whatif_print_advice, &kept);
 	const char *else_nothing =
 		strstr(text, "No other change that dsa knows would help");
 
-	(void)state;
 	assert_non_null(else_nothing);
 	assert_true(strstr(text, "2  cache 85%") < else_nothing);
 	assert_true(strstr(text, "-  accelerator 2x") > else_nothing);
@@ -193,13 +185,12 @@ static void advice_comes_first_then_what_is_not_advised(void **state)
 }
 
 /* Of jobs all is told of one beside all; a gain is each one's while they are as many. */
-static void jobs_have_their_own_column(void **state)
+TEST(jobs_have_their_own_column)
 {
 	struct profile_prediction *prediction;
 	struct profile profile;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	assert_non_null(profile_add_job(&profile));
 	assert_non_null(profile_add_job(&profile));
@@ -238,12 +229,11 @@ static void jobs_have_their_own_column(void **state)
 	profile_free(&profile);
 }
 
-static void what_is_not_ranked_is_a_table(void **state)
+TEST(what_is_not_ranked_is_a_table)
 {
 	struct profile profile;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	profile_add_prediction(&profile)->per_s = (struct interval){1912, 1890, 1935};
 	text = printed(whatif_print, &profile);
@@ -255,13 +245,12 @@ static void what_is_not_ranked_is_a_table(void **state)
 	profile_free(&profile);
 }
 
-static void what_can_not_be_told_says_why(void **state)
+TEST(what_can_not_be_told_says_why)
 {
 	struct profile profile;
 	struct profile_prediction *prediction;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	prediction = profile_add_prediction(&profile);
 	prediction->per_s.value = 100;
@@ -276,14 +265,13 @@ static void what_can_not_be_told_says_why(void **state)
 	profile_free(&profile);
 }
 
-static void a_model_that_may_not_predict_says_why(void **state)
+TEST(a_model_that_may_not_predict_says_why)
 {
 	struct profile profile = kept;
 	char why[] = "no predictions: real windows are 9% slower than their stages "
 		     "explain";
 	print *const all[] = {whatif_print, whatif_print_advice};
 
-	(void)state;
 	profile.model.why = why;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		char *text = printed(all[i], &profile);
@@ -294,11 +282,10 @@ static void a_model_that_may_not_predict_says_why(void **state)
 	}
 }
 
-static void predicted_stands_beside_measured(void **state)
+TEST(predicted_stands_beside_measured)
 {
 	char *text = printed(all_verifications, &kept);
 
-	(void)state;
 	has(text, "  2 cores                     1039  1015 .. 1063      1052  "
 		  "1040 .. 1064  -1.2%  yes              35.0%     35.0%\n");
 	has(text, "  lru cache                   1346  1332 .. 1359      1383  "
@@ -310,14 +297,13 @@ static void predicted_stands_beside_measured(void **state)
 	free(text);
 }
 
-static void short_memory_is_an_error(void **state)
+TEST(short_memory_is_an_error)
 {
 	struct form_style style = {0};
 	FILE *out = fopen("/dev/null", "w");
 	int result = -ENOMEM;
 	unsigned nth = 0;
 
-	(void)state;
 	while (result != 0) {
 		nomem_at(++nth);
 		result = whatif_print(&kept, &style, out);
@@ -327,20 +313,4 @@ static void short_memory_is_an_error(void **state)
 	fclose(out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_member_of_a_change_is_told),
-		cmocka_unit_test(a_strange_policy_is_not_repeated),
-		cmocka_unit_test(gains_show_how_sure_they_are),
-		cmocka_unit_test(advice_comes_first_then_what_is_not_advised),
-		cmocka_unit_test(jobs_have_their_own_column),
-		cmocka_unit_test(what_is_not_ranked_is_a_table),
-		cmocka_unit_test(what_can_not_be_told_says_why),
-		cmocka_unit_test(a_model_that_may_not_predict_says_why),
-		cmocka_unit_test(predicted_stands_beside_measured),
-		cmocka_unit_test(short_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("whatif", tests, load, unload);
-}
+TEST_GROUP(load, unload);

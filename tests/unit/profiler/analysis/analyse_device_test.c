@@ -3,14 +3,11 @@
 #include "profiler/session/window.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 20, SENT = 1000 /* bytes of a sample */, BLOCKS = 8 };
 
@@ -64,12 +61,11 @@ static void analysed(const struct trace *trace, struct profile *profile)
 	assert_int_equal(analyse(&trace, 1, profile, NULL), 0);
 }
 
-static void the_copy_is_a_share_of_its_own(void **state)
+TEST(the_copy_is_a_share_of_its_own)
 {
 	struct trace *trace = run_of(BLOCKS);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_int_equal(profile.blocks, BLOCKS);
 	close_to(profile.stalls[STAGE_COMPUTE].value, .4, 1e-9);
@@ -88,12 +84,11 @@ static void the_copy_is_a_share_of_its_own(void **state)
 }
 
 /* The program's streams wait for copies, and not the call that gives a batch. */
-static void the_time_blocked_tells_prep_and_fetch_alone(void **state)
+TEST(the_time_blocked_tells_prep_and_fetch_alone)
 {
 	struct trace *trace = run_of(BLOCKS);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_true(isnan(profile.proof.share[STAGE_COPY]));
 	close_to(profile.proof.share[STAGE_PREP], .15, 1e-9);
@@ -104,12 +99,11 @@ static void the_time_blocked_tells_prep_and_fetch_alone(void **state)
 }
 
 /* A block lacks its copied window: it is none. */
-static void without_its_windows_a_block_is_not_whole(void **state)
+TEST(without_its_windows_a_block_is_not_whole)
 {
 	struct trace *trace = run_of(BLOCKS);
 	struct profile profile;
 
-	(void)state;
 	trace->windows[1].state = TRACE_REFUSED;
 	analysed(trace, &profile);
 	assert_int_equal(profile.blocks, BLOCKS - 1);
@@ -128,12 +122,11 @@ static bool proven(struct trace *trace, unsigned index, const char *why)
 	return window.certified;
 }
 
-static void a_copied_window_proves_its_bytes_and_that_nothing_was_prepared(void **state)
+TEST(a_copied_window_proves_its_bytes_and_that_nothing_was_prepared)
 {
 	struct trace *trace = run_of(1);
 	uint64_t *end = trace->windows[1].end.counters;
 
-	(void)state;
 	assert_true(proven(trace, 1, "640000 bytes copied to the device for 640"));
 	end[TRACE_device_bytes] += BATCH * SENT; /* its ends lie between two batches */
 	assert_true(proven(trace, 1, "672000 bytes"));
@@ -147,11 +140,10 @@ static void a_copied_window_proves_its_bytes_and_that_nothing_was_prepared(void 
 	session_free(trace);
 }
 
-static void a_synthetic_one_that_nothing_was_copied(void **state)
+TEST(a_synthetic_one_that_nothing_was_copied)
 {
 	struct trace *trace = run_of(1);
 
-	(void)state;
 	assert_true(proven(trace, 0, "nothing fetched or prepared"));
 	trace->windows[0].end.counters[TRACE_device_bytes]++;
 	assert_false(proven(trace, 0, "void: 1 bytes copied to the device"));
@@ -162,12 +154,11 @@ static void a_synthetic_one_that_nothing_was_copied(void **state)
 }
 
 /* Its steps end when the program says so, and count; what it waits for may be less. */
-static void what_can_not_be_waited_for_makes_an_upper_bound(void **state)
+TEST(what_can_not_be_waited_for_makes_an_upper_bound)
 {
 	struct trace *trace = run_of(1);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_null(profile.bound_why);
 	profile_free(&profile);
@@ -179,12 +170,11 @@ static void what_can_not_be_waited_for_makes_an_upper_bound(void **state)
 }
 
 /* What another thread waits for is no wait of the training where it reads ahead. */
-static void an_observed_thread_that_asks_ahead_makes_an_upper_bound(void **state)
+TEST(an_observed_thread_that_asks_ahead_makes_an_upper_bound)
 {
 	struct trace *trace = run_of(1);
 	struct profile profile;
 
-	(void)state;
 	trace->loader.apart = 1;
 	analysed(trace, &profile);
 	assert_null(profile.bound_why);
@@ -196,11 +186,10 @@ static void an_observed_thread_that_asks_ahead_makes_an_upper_bound(void **state
 	session_free(trace);
 }
 
-static void one_that_closed_before_its_devices_is_void(void **state)
+TEST(one_that_closed_before_its_devices_is_void)
 {
 	struct trace *trace = run_of(1);
 
-	(void)state;
 	trace->windows[1].made.devices = TRACE_AWAITED;
 	trace->windows[1].state = TRACE_REFUSED;
 	assert_false(proven(trace, 1, "void: the program ended, maybe before its"));
@@ -209,13 +198,12 @@ static void one_that_closed_before_its_devices_is_void(void **state)
 
 /* A program that is 4 batches ahead only launches, until it has to wait: at the end for all
  * of them. What is far longer is none of that. */
-static void pauses_of_a_program_that_is_ahead_are_left_out(void **state)
+TEST(pauses_of_a_program_that_is_ahead_are_left_out)
 {
 	struct trace *trace = run_of(1);
 	struct trace_step *steps = &trace->steps[trace->windows[0].first_step];
 	struct window window;
 
-	(void)state;
 	trace->windows[0].made.devices = TRACE_AWAITED;
 	trace->loader.slots = 4;
 	for (int i = 0; i < STEPS; i++) {
@@ -238,13 +226,12 @@ static void pauses_of_a_program_that_is_ahead_are_left_out(void **state)
 }
 
 /* Whatever the last one waits for. */
-static void of_a_program_that_copies_itself_all_is_compute(void **state)
+TEST(of_a_program_that_copies_itself_all_is_compute)
 {
 	struct trace *trace = run_of(1);
 	struct trace_step *steps = &trace->steps[trace->windows[0].first_step];
 	struct window window;
 
-	(void)state;
 	trace->windows[0].made.devices = TRACE_AWAITED;
 	trace->loader.slots = 4;
 	trace->loader.device[0] = '\0';
@@ -255,11 +242,10 @@ static void of_a_program_that_copies_itself_all_is_compute(void **state)
 	session_free(trace);
 }
 
-static void without_a_pool_its_windows_say_why(void **state)
+TEST(without_a_pool_its_windows_say_why)
 {
 	struct trace *trace = run_of(1);
 
-	(void)state;
 	strcpy(trace->pool_why, "device: 9 MB for 8 batches: out of memory");
 	trace->windows[0].state = trace->windows[2].state = TRACE_REFUSED;
 	assert_false(proven(trace, 0, "void: device: 9 MB for 8 batches: out of"));
@@ -267,36 +253,13 @@ static void without_a_pool_its_windows_say_why(void **state)
 	session_free(trace);
 }
 
-static void a_graph_that_was_recorded_at_an_end_voids_a_window(void **state)
+TEST(a_graph_that_was_recorded_at_an_end_voids_a_window)
 {
 	struct trace *trace = run_of(1);
 
-	(void)state;
 	trace->windows[1].made.devices = TRACE_AWAITED;
 	assert_true(proven(trace, 1, "640000 bytes"));
 	trace->windows[1].made.devices = TRACE_CAPTURED;
 	assert_false(proven(trace, 1, "void: a CUDA graph was being recorded as"));
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_copy_is_a_share_of_its_own),
-		cmocka_unit_test(the_time_blocked_tells_prep_and_fetch_alone),
-		cmocka_unit_test(without_its_windows_a_block_is_not_whole),
-		cmocka_unit_test(
-			a_copied_window_proves_its_bytes_and_that_nothing_was_prepared),
-		cmocka_unit_test(a_synthetic_one_that_nothing_was_copied),
-		cmocka_unit_test(what_can_not_be_waited_for_makes_an_upper_bound),
-		cmocka_unit_test(
-			an_observed_thread_that_asks_ahead_makes_an_upper_bound),
-		cmocka_unit_test(one_that_closed_before_its_devices_is_void),
-		cmocka_unit_test(pauses_of_a_program_that_is_ahead_are_left_out),
-		cmocka_unit_test(of_a_program_that_copies_itself_all_is_compute),
-		cmocka_unit_test(without_a_pool_its_windows_say_why),
-		cmocka_unit_test(a_graph_that_was_recorded_at_an_end_voids_a_window),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

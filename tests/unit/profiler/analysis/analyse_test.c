@@ -7,17 +7,14 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 #include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 20 };
 
@@ -79,12 +76,11 @@ static void analysed(const struct trace *trace, struct profile *profile)
 		fail_msg("%s", err.message);
 }
 
-static void shares_and_rates_are_the_constructed_ones(void **state)
+TEST(shares_and_rates_are_the_constructed_ones)
 {
 	struct trace *trace = run_of(8, 0);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_true(analyse_complete(&profile));
 	assert_int_equal(profile.blocks, 8);
@@ -105,12 +101,11 @@ static void shares_and_rates_are_the_constructed_ones(void **state)
 	session_free(trace);
 }
 
-static void linear_drift_cancels_in_mirrored_blocks(void **state)
+TEST(linear_drift_cancels_in_mirrored_blocks)
 {
 	struct trace *trace = run_of(12, .01);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	/* The last window is 36 % slower than the first. */
 	close_to(profile.stalls[STAGE_COMPUTE].value, .5, 1e-6);
@@ -120,12 +115,11 @@ static void linear_drift_cancels_in_mirrored_blocks(void **state)
 	session_free(trace);
 }
 
-static void negative_estimates_stay_as_they_are(void **state)
+TEST(negative_estimates_stay_as_they_are)
 {
 	struct trace *trace = session_new();
 	struct profile profile;
 
-	(void)state;
 	for (int block = 0; block < 8; block++)
 		for (int i = 0; i < 3; i++) {
 			struct session_window window = ask(orders[0][i], block, 1);
@@ -145,12 +139,11 @@ static void negative_estimates_stay_as_they_are(void **state)
 	session_free(trace);
 }
 
-static void void_windows_are_named_and_not_used(void **state)
+TEST(void_windows_are_named_and_not_used)
 {
 	struct trace *trace = run_of(9, 0);
 	struct profile profile;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct trace_window *window = &trace->windows[i];
 
@@ -172,12 +165,11 @@ static void void_windows_are_named_and_not_used(void **state)
 	session_free(trace);
 }
 
-static void real_windows_may_not_read_more_than_they_fetched(void **state)
+TEST(real_windows_may_not_read_more_than_they_fetched)
 {
 	struct trace *trace = run_of(1, 0);
 	struct window window;
 
-	(void)state;
 	window_measure(trace, 2, &window);
 	assert_int_equal(window.kind, TRACE_REAL);
 	assert_true(window.certified);
@@ -191,12 +183,11 @@ static void real_windows_may_not_read_more_than_they_fetched(void **state)
 	session_free(trace);
 }
 
-static void unknown_storage_bytes_prove_nothing(void **state)
+TEST(unknown_storage_bytes_prove_nothing)
 {
 	struct trace *trace = run_of(1, 0);
 	struct profile profile;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		trace->windows[i].end.read_bytes = UINT64_MAX;
 	analysed(trace, &profile);
@@ -206,13 +197,12 @@ static void unknown_storage_bytes_prove_nothing(void **state)
 	session_free(trace);
 }
 
-static void pauses_are_left_out_and_counted(void **state)
+TEST(pauses_are_left_out_and_counted)
 {
 	struct trace *trace = run_of(8, 0);
 	struct profile profile;
 	struct trace_step *step = &trace->steps[trace->windows[4].first_step + 3];
 
-	(void)state;
 	/* A checkpoint of 2 s in one step, and the same in a merged record. */
 	step->end_ns += 2000000000;
 	step->longest_ns += 2000000000;
@@ -230,12 +220,11 @@ static void pauses_are_left_out_and_counted(void **state)
 	session_free(trace);
 }
 
-static void the_second_proof_agrees(void **state)
+TEST(the_second_proof_agrees)
 {
 	struct trace *trace = run_of(8, 0);
 	struct profile profile;
 
-	(void)state;
 	/* 15 ms of prep a batch over 4 workers: 5 ms more than compute. A batch that was
 	 * under way at the end says nothing of that. */
 	for (unsigned i = 0; i < trace->window_count; i++) {
@@ -256,12 +245,11 @@ static void the_second_proof_agrees(void **state)
 	session_free(trace);
 }
 
-static void without_sample_records_cached_windows_prove_prep(void **state)
+TEST(without_sample_records_cached_windows_prove_prep)
 {
 	struct trace *trace = run_of(8, 0);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	close_to(profile.proof.share[STAGE_PREP], .25, 1e-9);
 	close_to(profile.proof.share[STAGE_FETCH], .25, 1e-9);
@@ -304,7 +292,7 @@ static struct trace *slowed_run(uint32_t kind)
 	return trace;
 }
 
-static void the_time_outside_of_its_loader_splits_prep(void **state)
+TEST(the_time_outside_of_its_loader_splits_prep)
 {
 	struct trace *trace = slowed_run(TRACE_LIBDSA);
 	struct session_window prep = {TRACE_PREP,     .block = -1,
@@ -312,7 +300,6 @@ static void the_time_outside_of_its_loader_splits_prep(void **state)
 				      .step_ms = 10,  .prepared = STEPS * BATCH};
 	struct profile profile;
 
-	(void)state;
 	session_add(trace, &prep);
 	analysed(trace, &profile);
 	close_to(profile.rates[TRACE_LOADED].value, BATCH / 13e-3, 1e-6);
@@ -327,13 +314,12 @@ static void the_time_outside_of_its_loader_splits_prep(void **state)
 }
 
 /* A sample may take longer than a window: the second proof is what real ones wait. */
-static void loaded_windows_that_prepare_nothing_prove_nothing(void **state)
+TEST(loaded_windows_that_prepare_nothing_prove_nothing)
 {
 	struct trace *trace = run_of(8, 0);
 	struct session_window window = ask(TRACE_LOADED, -1, 1.2);
 	struct profile profile;
 
-	(void)state;
 	session_add(trace, &window);
 	analysed(trace, &profile);
 	close_to(profile.prep_contention, 0, 1e-9);
@@ -342,12 +328,11 @@ static void loaded_windows_that_prepare_nothing_prove_nothing(void **state)
 	session_free(trace);
 }
 
-static void of_torch_the_time_outside_its_loader_splits_prep(void **state)
+TEST(of_torch_the_time_outside_its_loader_splits_prep)
 {
 	struct trace *trace = slowed_run(TRACE_TORCH);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	close_to(profile.rates[TRACE_LOADED].value, BATCH / 11e-3, 1e-6);
 	close_to(profile.prep_contention, 2 / 20., 1e-9);
@@ -357,12 +342,11 @@ static void of_torch_the_time_outside_its_loader_splits_prep(void **state)
 }
 
 /* What a device has not computed yet is no time of the step's. */
-static void of_torch_on_a_device_loaded_windows_split_prep(void **state)
+TEST(of_torch_on_a_device_loaded_windows_split_prep)
 {
 	struct trace *trace = slowed_run(TRACE_TORCH);
 	struct profile profile;
 
-	(void)state;
 	for (unsigned i = 0; i < trace->window_count; i++)
 		trace->windows[i].made.devices = TRACE_AWAITED;
 	analysed(trace, &profile);
@@ -372,7 +356,7 @@ static void of_torch_on_a_device_loaded_windows_split_prep(void **state)
 }
 
 /* Of servers it is also told what an answer took, from its request on. */
-static void of_servers_a_point_has_the_time_of_an_answer(void **state)
+TEST(of_servers_a_point_has_the_time_of_an_answer)
 {
 	struct trace *trace = run_of(2, 0);
 	struct session_window fetch = {TRACE_FETCH,   .block = -1,      .depth = 4,
@@ -380,7 +364,6 @@ static void of_servers_a_point_has_the_time_of_an_answer(void **state)
 				       .fetched = 320};
 	struct profile profile;
 
-	(void)state;
 	session_add(trace, &fetch)->end.counters[TRACE_fetch_ns] += 6400000000;
 	for (unsigned remote = 0; remote < 2; remote++) {
 		trace->loader.remote = remote;
@@ -395,12 +378,11 @@ static void of_servers_a_point_has_the_time_of_an_answer(void **state)
 	session_free(trace);
 }
 
-static void curves_have_a_point_each(void **state)
+TEST(curves_have_a_point_each)
 {
 	struct trace *trace = run_of(2, 0);
 	struct profile profile;
 
-	(void)state;
 	for (unsigned x = 8; x > 0; x /= 2) {
 		struct session_window prep = {TRACE_PREP,       .block = -1,
 					      .workers = x,     .steps = 10,
@@ -441,12 +423,11 @@ static void curves_have_a_point_each(void **state)
 	session_free(trace);
 }
 
-static void overhead_compares_the_same_samples(void **state)
+TEST(overhead_compares_the_same_samples)
 {
 	struct trace *trace = run_of(2, 0);
 	struct profile profile;
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		struct session_window prep = {TRACE_PREP, .block = -1, .steps = 10,
 					      .samples = BATCH, .step_ms = 20};
@@ -465,12 +446,11 @@ static void overhead_compares_the_same_samples(void **state)
 }
 
 /* Of four parts of the epoch there are two windows each. */
-static void drawn_windows_weigh_alike_over_the_epoch(void **state)
+TEST(drawn_windows_weigh_alike_over_the_epoch)
 {
 	struct trace *trace = session_new();
 	struct profile profile;
 
-	(void)state;
 	for (int block = 0; block < 12; block++)
 		for (int i = 0; i < 3; i++) {
 			struct session_window window = ask(orders[0][i], block, 1);
@@ -505,14 +485,13 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 }
 
 /* Four times as many for half of the interval. */
-static void of_servers_it_says_how_many_objects_a_precision_takes(void **state)
+TEST(of_servers_it_says_how_many_objects_a_precision_takes)
 {
 	struct trace *trace = run_of(8, 0);
 	const struct trace *sessions[] = {trace};
 	struct error err = {0};
 	struct profile profile;
 
-	(void)state;
 	trace->loader.remote = 1;
 	trace->processes[0].counters[TRACE_wanted_gets] = 100000;
 	profile_init(&profile);
@@ -526,12 +505,11 @@ static void of_servers_it_says_how_many_objects_a_precision_takes(void **state)
 }
 
 /* Of a loader that others follow in its slot, of another rank, and of other data. */
-static void skipped_samples_are_those_of_the_measured_data(void **state)
+TEST(skipped_samples_are_those_of_the_measured_data)
 {
 	struct trace *trace = run_of(1, 0);
 	struct profile profile;
 
-	(void)state;
 	trace->processes[0].counters[TRACE_skipped_samples] = 3;
 	trace->processes[0].skipped_before = 2;
 	trace->processes[1].counters[TRACE_skipped_samples] = 32;
@@ -553,12 +531,11 @@ static void skipped_samples_are_those_of_the_measured_data(void **state)
 	session_free(trace);
 }
 
-static void a_dead_target_leaves_what_was_measured(void **state)
+TEST(a_dead_target_leaves_what_was_measured)
 {
 	struct trace *trace = run_of(3, 0);
 	struct profile profile;
 
-	(void)state;
 	trace->windows[8].state = TRACE_RUNNING;
 	analysed(trace, &profile);
 	assert_int_equal(profile.blocks, 2);
@@ -579,13 +556,12 @@ static void a_dead_target_leaves_what_was_measured(void **state)
 	session_free(trace);
 }
 
-static void a_damaged_session_is_read_within_its_bounds(void **state)
+TEST(a_damaged_session_is_read_within_its_bounds)
 {
 	struct trace *trace = run_of(3, 0);
 	struct random random = {5};
 	struct profile profile;
 
-	(void)state;
 	for (int i = 0; i < TRIALS_OF(200); i++) {
 		unsigned char *bytes = (unsigned char *)trace->windows;
 
@@ -602,7 +578,7 @@ static void a_damaged_session_is_read_within_its_bounds(void **state)
 	session_free(trace);
 }
 
-static void about_comes_back(void **state)
+TEST(about_comes_back)
 {
 	struct trace *trace = run_of(1, 0);
 	struct profile out, in;
@@ -610,7 +586,6 @@ static void about_comes_back(void **state)
 	char *command[] = {(char[]){"./train"}, (char[]){"--x=\"1\""},
 			   (char[]){"na\xefve.ini"}, NULL};
 
-	(void)state;
 	profile_init(&out);
 	out.protocol.id = MEASURE_INTERLEAVED;
 	profile_text(&out.loader, "dataset=a%%2Cb,workers=2");
@@ -648,14 +623,13 @@ static void about_comes_back(void **state)
 	session_free(trace);
 }
 
-static void a_broken_about_is_told(void **state)
+TEST(a_broken_about_is_told)
 {
 	struct trace *trace = run_of(1, 0);
 	const struct trace *sessions[] = {trace};
 	struct error err = {0};
 	struct profile profile;
 
-	(void)state;
 	memcpy(trace->about, "{\"version\"", 11);
 	profile_init(&profile);
 	assert_int_equal(analyse(sessions, 1, &profile, &err), -EBADMSG);
@@ -663,13 +637,12 @@ static void a_broken_about_is_told(void **state)
 	session_free(trace);
 }
 
-static void running_out_of_memory_is_told(void **state)
+TEST(running_out_of_memory_is_told)
 {
 	struct trace *trace = run_of(2, 0);
 	const struct trace *sessions[] = {trace};
 	int result = -1, failures = 0;
 
-	(void)state;
 	for (unsigned nth = 1; nth < 40; nth++) {
 		struct error err = {0};
 		struct profile profile;
@@ -686,36 +659,4 @@ static void running_out_of_memory_is_told(void **state)
 	assert_int_equal(result, 0);
 	assert_true(failures >= 2);
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_and_rates_are_the_constructed_ones),
-		cmocka_unit_test(linear_drift_cancels_in_mirrored_blocks),
-		cmocka_unit_test(negative_estimates_stay_as_they_are),
-		cmocka_unit_test(void_windows_are_named_and_not_used),
-		cmocka_unit_test(real_windows_may_not_read_more_than_they_fetched),
-		cmocka_unit_test(unknown_storage_bytes_prove_nothing),
-		cmocka_unit_test(pauses_are_left_out_and_counted),
-		cmocka_unit_test(the_second_proof_agrees),
-		cmocka_unit_test(without_sample_records_cached_windows_prove_prep),
-		cmocka_unit_test(the_time_outside_of_its_loader_splits_prep),
-		cmocka_unit_test(loaded_windows_that_prepare_nothing_prove_nothing),
-		cmocka_unit_test(of_torch_the_time_outside_its_loader_splits_prep),
-		cmocka_unit_test(of_torch_on_a_device_loaded_windows_split_prep),
-		cmocka_unit_test(of_servers_a_point_has_the_time_of_an_answer),
-		cmocka_unit_test(curves_have_a_point_each),
-		cmocka_unit_test(overhead_compares_the_same_samples),
-		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),
-		cmocka_unit_test(of_servers_it_says_how_many_objects_a_precision_takes),
-		cmocka_unit_test(skipped_samples_are_those_of_the_measured_data),
-		cmocka_unit_test(a_dead_target_leaves_what_was_measured),
-		cmocka_unit_test(a_damaged_session_is_read_within_its_bounds),
-		cmocka_unit_test(about_comes_back),
-		cmocka_unit_test(a_broken_about_is_told),
-		cmocka_unit_test(running_out_of_memory_is_told),
-	};
-
-	return cmocka_run_group_tests_name("analyse", tests, NULL, NULL);
 }

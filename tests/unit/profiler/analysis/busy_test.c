@@ -4,14 +4,11 @@
 #include "profiler/analysis/rate.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS ((uint64_t)1000000)
 
@@ -78,12 +75,11 @@ static void analysed(const struct trace *trace, struct profile *profile)
 		fail_msg("%s", err.message);
 }
 
-static void disturbed_windows_do_not_count(void **state)
+TEST(disturbed_windows_do_not_count)
 {
 	struct trace *trace = run_of(3, TRACE_CACHED);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_int_equal(profile.blocks, BLOCKS - 3);
 	close_to(profile.stalls[STAGE_PREP].value, .25, 1e-9);
@@ -117,12 +113,11 @@ static void disturbed_windows_do_not_count(void **state)
 	session_free(trace);
 }
 
-static void where_most_are_they_count_and_widen_the_shares(void **state)
+TEST(where_most_are_they_count_and_widen_the_shares)
 {
 	struct trace *trace = run_of(BLOCKS, -1);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_int_equal(profile.blocks, BLOCKS);
 	close_to(profile.stalls[STAGE_PREP].value, .25, 1e-9);
@@ -154,12 +149,11 @@ static void add_point(struct trace *trace, unsigned workers, bool again)
 	}
 }
 
-static void points_of_curves_do_not_tell_what_counts_in_the_shares(void **state)
+TEST(points_of_curves_do_not_tell_what_counts_in_the_shares)
 {
 	struct trace *trace = run_of(BLOCKS, -1);
 	struct profile profile;
 
-	(void)state;
 	add_point(trace, 2, true);
 	analysed(trace, &profile);
 	assert_int_equal(profile.busy.disturbed, 3 * BLOCKS + 1);
@@ -178,12 +172,11 @@ static void points_of_curves_do_not_tell_what_counts_in_the_shares(void **state)
 	session_free(trace);
 }
 
-static void without_an_answer_nothing_is_said_to_limit(void **state)
+TEST(without_an_answer_nothing_is_said_to_limit)
 {
 	struct trace *trace = run_of(BLOCKS, -1);
 	struct profile profile;
 
-	(void)state;
 	for (unsigned i = 0; i < trace->window_count; i++) {
 		trace->loads[i].own_ns = 1000 * MS;
 		trace->loads[i].others_ns = 950 * MS;
@@ -199,12 +192,11 @@ static void without_an_answer_nothing_is_said_to_limit(void **state)
 	session_free(trace);
 }
 
-static void who_was_there_while_it_warmed_up_is_not_told(void **state)
+TEST(who_was_there_while_it_warmed_up_is_not_told)
 {
 	struct trace *trace = run_of(1, TRACE_SYNTHETIC);
 	struct profile profile;
 
-	(void)state;
 	trace->windows[0].flags = TRACE_WARMUP;
 	analysed(trace, &profile);
 	assert_int_equal(profile.busy.windows, 3 * BLOCKS - 1);
@@ -213,12 +205,11 @@ static void who_was_there_while_it_warmed_up_is_not_told(void **state)
 	session_free(trace);
 }
 
-static void without_loads_nothing_is_known(void **state)
+TEST(without_loads_nothing_is_known)
 {
 	struct trace *trace = run_of(0, -1);
 	struct profile profile;
 
-	(void)state;
 	memset(trace->loads, 0, sizeof(trace->loads));
 	analysed(trace, &profile);
 	assert_true(profile.busy.windows == UNKNOWN && profile.busy_why == NULL);
@@ -229,12 +220,11 @@ static void without_loads_nothing_is_known(void **state)
 	session_free(trace);
 }
 
-static void a_rate_is_of_the_windows_that_count(void **state)
+TEST(a_rate_is_of_the_windows_that_count)
 {
 	struct trace *trace = run_of(3, TRACE_REAL);
 	struct measure_rate rate;
 
-	(void)state;
 	assert_int_equal(rate_measure(trace, &rate), 0);
 	assert_int_equal(rate.windows, BLOCKS - 3);
 	close_to(rate.per_s.value, BATCH / 20e-3, 1e-6);
@@ -244,20 +234,4 @@ static void a_rate_is_of_the_windows_that_count(void **state)
 	assert_int_equal(rate.windows, BLOCKS);
 	close_to(rate.per_s.value, BATCH / 40e-3, 1e-6);
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(disturbed_windows_do_not_count),
-		cmocka_unit_test(where_most_are_they_count_and_widen_the_shares),
-		cmocka_unit_test(
-			points_of_curves_do_not_tell_what_counts_in_the_shares),
-		cmocka_unit_test(without_an_answer_nothing_is_said_to_limit),
-		cmocka_unit_test(who_was_there_while_it_warmed_up_is_not_told),
-		cmocka_unit_test(without_loads_nothing_is_known),
-		cmocka_unit_test(a_rate_is_of_the_windows_that_count),
-	};
-
-	return cmocka_run_group_tests_name("busy", tests, NULL, NULL);
 }

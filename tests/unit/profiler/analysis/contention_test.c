@@ -3,13 +3,10 @@
 #include "profiler/session/disturbance.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 20, SAMPLES = BATCH * STEPS };
 
@@ -68,9 +65,8 @@ static double slowed_ms(double cpu_ms, double prep_ms)
 
 /* Prep took 20 instead of 16 ms: so did all that the CPUs did, for a part of the time or all
  * of it. Nobody knows what took no CPU time. */
-static void a_machine_that_is_slow_for_a_while_slows_no_step(void **state)
+TEST(a_machine_that_is_slow_for_a_while_slows_no_step)
 {
-	(void)state;
 	close_to(slowed_ms(26, 16), 5, 1e-9);
 	close_to(slowed_ms(30, 20), 2, 1e-9);
 	close_to(slowed_ms(40, 20), 2, 1e-9);
@@ -97,9 +93,8 @@ static void shares_are(double prep, double fetch, double fetch_cpu, double want_
 
 /* A step of 20 ms is slowed by 8 of them, or by what is prepared while it computes: alone
  * twice as much is prepared as the step takes. */
-static void what_is_done_while_a_step_waits_slows_nothing(void **state)
+TEST(what_is_done_while_a_step_waits_slows_nothing)
 {
-	(void)state;
 	shares_are(0, 0, 0, .4, 0);
 	shares_are(.2, 0, 0, .2 + .6 * .4, 0);
 	shares_are(.2, .1, 0, .2 + .6 * .4, .1 - .1 * .4);
@@ -108,35 +103,21 @@ static void what_is_done_while_a_step_waits_slows_nothing(void **state)
 	shares_are(.6, 0, 0, .6, 0);
 }
 
-static void reads_slow_a_step_as_prep_of_as_much_cpu_time_does(void **state)
+TEST(reads_slow_a_step_as_prep_of_as_much_cpu_time_does)
 {
-	(void)state;
 	shares_are(.2, 0, .1, .2 + .6 * .4, .1 * .6 * .4);
 	shares_are(.2, .1, .1, .2 + .6 * .4, .1 + (.5 * 1.1 - .6) * .4);
 }
 
-static void where_nothing_is_known_nothing_is_added(void **state)
+TEST(where_nothing_is_known_nothing_is_added)
 {
 	const struct contention contention = {.slowed_s = INTERVAL_UNKNOWN};
 	double share[STAGES] = {[STAGE_PREP] = .2};
 	struct profile profile;
 
-	(void)state;
 	profile_of(&profile);
 	assert_false(contention_add(&contention, &profile, share));
 	close_to(share[STAGE_PREP], .2, 0);
 	assert_true(isnan(profile.proof.slowed_half));
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_machine_that_is_slow_for_a_while_slows_no_step),
-		cmocka_unit_test(what_is_done_while_a_step_waits_slows_nothing),
-		cmocka_unit_test(reads_slow_a_step_as_prep_of_as_much_cpu_time_does),
-		cmocka_unit_test(where_nothing_is_known_nothing_is_added),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* control_test.c - times without what their samples had by chance. */
 #include "profiler/analysis/control.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { WINDOWS = 10, SAMPLES = 1000 };
 
@@ -27,9 +22,8 @@ static void add_windows(struct control *control, enum window_covariate which,
 	}
 }
 
-static void what_the_samples_had_too_much_is_taken_out(void **state)
+TEST(what_the_samples_had_too_much_is_taken_out)
 {
-	(void)state;
 	for (int which = 0; which < WINDOW_COVARIATES; which++) {
 		struct control control = {0};
 
@@ -41,21 +35,19 @@ static void what_the_samples_had_too_much_is_taken_out(void **state)
 	}
 }
 
-static void what_explains_no_more_than_chance_is_left_alone(void **state)
+TEST(what_explains_no_more_than_chance_is_left_alone)
 {
 	struct control control = {0};
 
-	(void)state;
 	add_windows(&control, WINDOW_PREPARED, 100);
 	assert_int_equal(control_choose(&control), -1);
 }
 
 /* Sizes that are not those of the samples would have it prolonged to no bytes at all. */
-static void no_line_is_followed_beyond_its_points(void **state)
+TEST(no_line_is_followed_beyond_its_points)
 {
 	struct control control = {0};
 
-	(void)state;
 	for (int i = 0; i < WINDOWS; i++) {
 		const double covariate[WINDOW_COVARIATES] = {
 			SAMPLES * (100000. + 1000 * i), NAN};
@@ -66,13 +58,12 @@ static void no_line_is_followed_beyond_its_points(void **state)
 	assert_int_equal(control_choose(&control), -1);
 }
 
-static void few_windows_show_no_line(void **state)
+TEST(few_windows_show_no_line)
 {
 	const double covariate[WINDOW_COVARIATES] = {1, 2},
 		     none[WINDOW_COVARIATES] = {0, 0};
 	struct control control = {0};
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		control_add(&control, i % 2 == 0 ? 1 : 2, 1,
 			    i % 2 == 0 ? none : covariate, 1);
@@ -83,29 +74,15 @@ static void few_windows_show_no_line(void **state)
 	assert_int_equal(control_choose(&control), -1);
 }
 
-static void a_window_that_is_taken_out_again_leaves_nothing(void **state)
+TEST(a_window_that_is_taken_out_again_leaves_nothing)
 {
 	const double covariate[WINDOW_COVARIATES] = {3e6, -1e6};
 	struct control control = {0};
 	double before;
 
-	(void)state;
 	add_windows(&control, WINDOW_PREPARED, 20000);
 	before = control_time(&control, WINDOW_PREPARED);
 	control_add(&control, .5, SAMPLES, covariate, 1);
 	control_add(&control, .5, SAMPLES, covariate, -1);
 	close_to(control_time(&control, WINDOW_PREPARED) / before, 1, 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_samples_had_too_much_is_taken_out),
-		cmocka_unit_test(what_explains_no_more_than_chance_is_left_alone),
-		cmocka_unit_test(no_line_is_followed_beyond_its_points),
-		cmocka_unit_test(few_windows_show_no_line),
-		cmocka_unit_test(a_window_that_is_taken_out_again_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
 #include "profiler/session/disturbance.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 640 };
 
@@ -49,21 +46,11 @@ static double rate_of_large_ones(uint32_t recorded, bool alike, uint32_t least_u
 }
 
 /* Samples of a fifth more bytes take a fifth longer, and no more, if the recorded ones say so. */
-static void points_are_of_samples_as_the_data_set_has_them(void **state)
+TEST(points_are_of_samples_as_the_data_set_has_them)
 {
-	(void)state;
 	close_to(rate_of_large_ones(100, false, 500), 1.2 * SAMPLES / .4, 1e-6);
 	close_to(rate_of_large_ones(100, true, 500), SAMPLES / .4, 1e-6);
 	close_to(rate_of_large_ones(50, false, 500), SAMPLES / .4, 1e-6);
 	close_to(rate_of_large_ones(0, false, 500), SAMPLES / .4, 1e-6);
 	close_to(rate_of_large_ones(100, false, 100), 1.2 * SAMPLES / .4, 1e-6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(points_are_of_samples_as_the_data_set_has_them),
-	};
-
-	return cmocka_run_group_tests_name("curves", tests, NULL, NULL);
 }

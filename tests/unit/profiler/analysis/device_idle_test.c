@@ -3,14 +3,11 @@
 #include "profiler/analysis/shares.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STEPS = 10, SAMPLES = 32, BLOCKS = 8, PID = 1 };
 
@@ -51,8 +48,6 @@ static int end(void **state)
 	profile_free(&profile);
 	return 0;
 }
-
-#define ANALYSED(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 static void add_span(enum trace_work work, uint64_t start, uint64_t length)
 {
@@ -108,11 +103,10 @@ static const struct profile_device *row_of(enum trace_kind kind)
 	return NULL;
 }
 
-static void each_kind_of_window_has_a_row(void **state)
+TEST_WITH(each_kind_of_window_has_a_row, begin, end)
 {
 	const struct profile_device *real;
 
-	(void)state;
 	run(0);
 	assert_int_equal(profile.device_count, KINDS);
 	real = row_of(TRACE_REAL);
@@ -127,9 +121,8 @@ static void each_kind_of_window_has_a_row(void **state)
 	assert_int_equal(profile.devices_lost, 0);
 }
 
-static void the_second_proof_is_by_the_device(void **state)
+TEST_WITH(the_second_proof_is_by_the_device, begin, end)
 {
-	(void)state;
 	run(0);
 	assert_string_equal(profile.proof.basis,
 			    PROFILE_DEVICE_IDLE ", by difference of windows");
@@ -139,17 +132,15 @@ static void the_second_proof_is_by_the_device(void **state)
 }
 
 /* What it does while it is blocked all the time cancels. */
-static void a_program_that_asks_early_waits_no_longer_for_it(void **state)
+TEST_WITH(a_program_that_asks_early_waits_no_longer_for_it, begin, end)
 {
-	(void)state;
 	run(2);
 	close_to(profile.proof.share[STAGE_PREP], .2, .01);
 	close_to(profile.proof.share[STAGE_FETCH], .2, .01);
 }
 
-static void lost_records_are_no_proof(void **state)
+TEST_WITH(lost_records_are_no_proof, begin, end)
 {
-	(void)state;
 	trace->read_records = 99000;
 	trace->lost_records = 1000;
 	run(0);
@@ -159,18 +150,16 @@ static void lost_records_are_no_proof(void **state)
 }
 
 /* A span is made of many records. */
-static void few_lost_records_among_many_are_a_proof(void **state)
+TEST_WITH(few_lost_records_among_many_are_a_proof, begin, end)
 {
-	(void)state;
 	trace->read_records = 100000;
 	trace->lost_records = 1000;
 	run(0);
 	assert_non_null(strstr(profile.proof.basis, PROFILE_DEVICE_IDLE));
 }
 
-static void without_devices_nothing_is_said(void **state)
+TEST_WITH(without_devices_nothing_is_said, begin, end)
 {
-	(void)state;
 	for (int block = 0; block < BLOCKS; block++)
 		for (unsigned i = 0; i < KINDS; i++)
 			add_window(&kinds[i], block, 0);
@@ -202,9 +191,8 @@ static void observe(void)
 			 8 * MS);
 }
 
-static void observed_it_takes_the_place_of_the_upper_bound(void **state)
+TEST_WITH(observed_it_takes_the_place_of_the_upper_bound, begin, end)
 {
-	(void)state;
 	observe();
 	assert_int_equal(
 		analyse((const struct trace *const[]){trace}, 1, &profile, NULL), 0);
@@ -216,11 +204,10 @@ static void observed_it_takes_the_place_of_the_upper_bound(void **state)
 }
 
 /* Of two that the process uses, and one of another process. */
-static void the_busiest_device_of_the_program_counts(void **state)
+TEST_WITH(the_busiest_device_of_the_program_counts, begin, end)
 {
 	uint64_t begin, end;
 
-	(void)state;
 	observe();
 	for (uint32_t i = 0; i < trace->span_count; i++)
 		trace->spans[i].device = 1;
@@ -233,20 +220,4 @@ static void the_busiest_device_of_the_program_counts(void **state)
 		analyse((const struct trace *const[]){trace}, 1, &profile, NULL), 0);
 	assert_int_equal(profile.device_count, 3);
 	close_to(profile.stalls[STAGE_COMPUTE].value, .8, 1e-6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ANALYSED(each_kind_of_window_has_a_row),
-		ANALYSED(the_second_proof_is_by_the_device),
-		ANALYSED(a_program_that_asks_early_waits_no_longer_for_it),
-		ANALYSED(lost_records_are_no_proof),
-		ANALYSED(without_devices_nothing_is_said),
-		ANALYSED(few_lost_records_among_many_are_a_proof),
-		ANALYSED(observed_it_takes_the_place_of_the_upper_bound),
-		ANALYSED(the_busiest_device_of_the_program_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

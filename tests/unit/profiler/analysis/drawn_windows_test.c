@@ -7,17 +7,14 @@
 #include "profiler/session/epoch_parts.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 #include "tests/lib/trials.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 50, TRIALS = TRIALS_OF(100) };
 
@@ -118,13 +115,12 @@ static void score_holds(const struct score *score, double error)
 }
 
 /* A window scatters by 2 %, and 12 of them that all stood for one part by .6 %. */
-static void parts_of_the_epoch_weigh_alike_after_any_number_of_blocks(void **state)
+TEST(parts_of_the_epoch_weigh_alike_after_any_number_of_blocks)
 {
 	static const int blocks[] = {12, 13, 16};
 	double hit[EPOCH_PARTS], mean = hits_over_the_epoch(hit);
 	double step_ms = COMPUTE_MS + MISSES_MS * (1 - mean);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
 		struct score rates = {0}, fetch = {0};
 
@@ -148,13 +144,12 @@ static void parts_of_the_epoch_weigh_alike_after_any_number_of_blocks(void **sta
 }
 
 /* Nobody knows what the missing ones would have said: that parts differ is noise. */
-static void a_missing_part_is_in_the_interval(void **state)
+TEST(a_missing_part_is_in_the_interval)
 {
 	double hit[EPOCH_PARTS], mean = hits_over_the_epoch(hit);
 	double truth = BATCH / (COMPUTE_MS + MISSES_MS * (1 - mean)) * 1e3;
 	struct score rates = {0};
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= TRIALS; seed++) {
 		struct trace *trace = drawn_run(seed, 7);
 		struct measure_rate rate;
@@ -166,11 +161,10 @@ static void a_missing_part_is_in_the_interval(void **state)
 	assert_int_equal(rates.covered, TRIALS);
 }
 
-static void each_part_comes_once_in_as_many_blocks(void **state)
+TEST(each_part_comes_once_in_as_many_blocks)
 {
 	struct epoch_parts parts = {0};
 
-	(void)state;
 	for (unsigned block = 0; block < 3 * EPOCH_PARTS; block++) {
 		assert_int_equal(epoch_parts_whole(&parts), block >= EPOCH_PARTS);
 		parts.count[epoch_part(7, block)]++;
@@ -182,16 +176,4 @@ static void each_part_comes_once_in_as_many_blocks(void **state)
 	parts.count[2] = 6;
 	close_to(epoch_parts_weight(&parts, 2), 27 / 8. / 6, 1e-12);
 	close_to(epoch_parts_weight(&parts, 0), 27 / 8. / 3, 1e-12);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			parts_of_the_epoch_weigh_alike_after_any_number_of_blocks),
-		cmocka_unit_test(a_missing_part_is_in_the_interval),
-		cmocka_unit_test(each_part_comes_once_in_as_many_blocks),
-	};
-
-	return cmocka_run_group_tests_name("drawn_windows", tests, NULL, NULL);
 }

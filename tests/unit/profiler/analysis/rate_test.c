@@ -4,14 +4,11 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int make_session(void **state)
 {
@@ -41,7 +38,7 @@ static struct trace_window *add(struct trace *trace, unsigned flags, int block,
 	return session_add(trace, &window);
 }
 
-static void whole_epochs_give_their_rate_and_its_scatter(void **state)
+TEST_WITH(whole_epochs_give_their_rate_and_its_scatter, make_session, drop_session)
 {
 	struct trace *trace = *state;
 	struct measure_rate rate;
@@ -60,7 +57,7 @@ static void whole_epochs_give_their_rate_and_its_scatter(void **state)
 	assert_non_null(strstr(rate.why, "4 whole epochs in 4 windows"));
 }
 
-static void hits_are_the_loader_s_own(void **state)
+TEST_WITH(hits_are_the_loader_s_own, make_session, drop_session)
 {
 	struct trace *trace = *state;
 	struct measure_rate rate;
@@ -76,7 +73,8 @@ static void hits_are_the_loader_s_own(void **state)
 	assert_true(isnan(rate.hit_ratio));
 }
 
-static void of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage(void **state)
+TEST_WITH(of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage, make_session,
+	  drop_session)
 {
 	struct trace *trace = *state;
 	struct measure_rate rate;
@@ -97,7 +95,7 @@ static void of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage(void *
 	assert_true(isnan(rate.hit_ratio));
 }
 
-static void drawn_windows_stand_for_equal_parts_of_an_epoch(void **state)
+TEST_WITH(drawn_windows_stand_for_equal_parts_of_an_epoch, make_session, drop_session)
 {
 	static const double step_ms[] = {10, 30};
 	struct trace *trace = *state;
@@ -127,7 +125,7 @@ static void drawn_windows_stand_for_equal_parts_of_an_epoch(void **state)
 	assert_true(fabs(interval_half(rate.per_s) - .0025 * rate.per_s.value) < 1e-6);
 }
 
-static void void_windows_do_not_count(void **state)
+TEST_WITH(void_windows_do_not_count, make_session, drop_session)
 {
 	struct trace *trace = *state;
 	struct measure_rate rate;
@@ -142,7 +140,7 @@ static void void_windows_do_not_count(void **state)
 	assert_true(isnan(rate.per_s.low));
 }
 
-static void nothing_measured_is_no_rate(void **state)
+TEST_WITH(nothing_measured_is_no_rate, make_session, drop_session)
 {
 	struct measure_rate rate;
 
@@ -154,7 +152,7 @@ static void nothing_measured_is_no_rate(void **state)
 	nomem_at(0);
 }
 
-static void windows_without_scatter_settle_all_the_same(void **state)
+TEST_WITH(windows_without_scatter_settle_all_the_same, make_session, drop_session)
 {
 	struct measure_rate rate;
 
@@ -162,23 +160,4 @@ static void windows_without_scatter_settle_all_the_same(void **state)
 		add(*state, 0, i, 20);
 	assert_int_equal(rate_measure(*state, &rate), 0);
 	close_to(interval_half(rate.per_s) / rate.per_s.value, SHARES_SETTLE, 1e-9);
-}
-
-#define WITH_SESSION(test)                                                             \
-	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(whole_epochs_give_their_rate_and_its_scatter),
-		WITH_SESSION(hits_are_the_loader_s_own),
-		WITH_SESSION(
-			of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage),
-		WITH_SESSION(drawn_windows_stand_for_equal_parts_of_an_epoch),
-		WITH_SESSION(void_windows_do_not_count),
-		WITH_SESSION(nothing_measured_is_no_rate),
-		WITH_SESSION(windows_without_scatter_settle_all_the_same),
-	};
-
-	return cmocka_run_group_tests_name("rate", tests, NULL, NULL);
 }

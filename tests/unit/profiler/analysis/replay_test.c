@@ -1,13 +1,10 @@
 #include "profiler/analysis/replay.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 8, STEPS = 100, SAMPLES = BATCH * STEPS };
 
@@ -41,22 +38,20 @@ static void close_to(double value, double want)
 		fail_msg("%.9g is not %.9g", value, want);
 }
 
-static void prep_faster_than_compute_never_waits(void **state)
+TEST(prep_faster_than_compute_never_waits)
 {
 	struct replay replay = pipeline(1, 10, 2);
 
-	(void)state;
 	/* Prep takes 4 ms a batch and compute 10: only the first batch is waited for.
 	 */
 	close_to(replay_wait(&replay, 0), 4e-3);
 	close_to(replay_wait(&replay, 1), 0);
 }
 
-static void prep_slower_than_compute_waits_the_difference(void **state)
+TEST(prep_slower_than_compute_waits_the_difference)
 {
 	struct replay replay = pipeline(5, 10, 2);
 
-	(void)state;
 	/* A batch takes 20 ms, a step computes 10 of them: 10 ms of wait a step. */
 	close_to(replay_wait(&replay, 2), 98 * 10e-3);
 	replay.prep = .8;
@@ -66,11 +61,10 @@ static void prep_slower_than_compute_waits_the_difference(void **state)
 	close_to(replay_wait(&replay, 2), 0);
 }
 
-static void one_slow_sample_hides_behind_the_queue(void **state)
+TEST(one_slow_sample_hides_behind_the_queue)
 {
 	struct replay replay = pipeline(1, 5, 4);
 
-	(void)state;
 	/* Batches take 2 ms. A sample of 12 is covered by the batches ahead; 40 is not.
 	 */
 	samples[50 * BATCH].prep_ns = 12000000;
@@ -79,21 +73,19 @@ static void one_slow_sample_hides_behind_the_queue(void **state)
 	assert_true(replay_wait(&replay, 10) > 10e-3);
 }
 
-static void one_slot_lets_nothing_overlap(void **state)
+TEST(one_slot_lets_nothing_overlap)
 {
 	struct replay replay = pipeline(1, 5, 4);
 
-	(void)state;
 	replay.slots = 1;
 	close_to(replay_wait(&replay, 10), 90 * 2e-3);
 }
 
-static void a_pause_lets_the_loader_get_ahead_and_its_own_wait_is_left_out(void **state)
+TEST(a_pause_lets_the_loader_get_ahead_and_its_own_wait_is_left_out)
 {
 	struct replay replay = pipeline(5, 10, 2);
 	bool pauses[STEPS] = {[50] = true};
 
-	(void)state;
 	compute[50] = 1;
 	/* Three batches are ready then, and two more while these compute: five steps
 	 * that do not wait. */
@@ -102,11 +94,10 @@ static void a_pause_lets_the_loader_get_ahead_and_its_own_wait_is_left_out(void 
 	close_to(replay_wait(&replay, 2), 92 * 10e-3);
 }
 
-static void missing_samples_and_memory_are_told(void **state)
+TEST(missing_samples_and_memory_are_told)
 {
 	struct replay replay = pipeline(1, 5, 4);
 
-	(void)state;
 	replay.sample_count -= BATCH;
 	close_to(replay_wait(&replay, 0), -1);
 	replay.sample_count += BATCH;
@@ -115,19 +106,4 @@ static void missing_samples_and_memory_are_told(void **state)
 		close_to(replay_wait(&replay, 0), -1);
 		nomem_at(0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prep_faster_than_compute_never_waits),
-		cmocka_unit_test(prep_slower_than_compute_waits_the_difference),
-		cmocka_unit_test(one_slow_sample_hides_behind_the_queue),
-		cmocka_unit_test(one_slot_lets_nothing_overlap),
-		cmocka_unit_test(
-			a_pause_lets_the_loader_get_ahead_and_its_own_wait_is_left_out),
-		cmocka_unit_test(missing_samples_and_memory_are_told),
-	};
-
-	return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
 }

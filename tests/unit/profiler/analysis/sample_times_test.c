@@ -1,16 +1,13 @@
 #include "profiler/analysis/sample_times.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int make_session(void **state)
 {
@@ -72,7 +69,7 @@ static int draw(const struct trace *trace, struct profile *profile)
 	return sample_times_add(windows, count, profile);
 }
 
-static void sizes_join_what_was_measured_apart(void **state)
+TEST_WITH(sizes_join_what_was_measured_apart, make_session, drop_session)
 {
 	const struct session_window one = fetch(1, 0), two = fetch(2, 0);
 	struct trace *trace = *state;
@@ -94,7 +91,7 @@ static void sizes_join_what_was_measured_apart(void **state)
 	profile_free(&profile);
 }
 
-static void many_are_thinned_and_keep_their_law(void **state)
+TEST_WITH(many_are_thinned_and_keep_their_law, make_session, drop_session)
 {
 	struct trace *trace = *state;
 	struct profile profile;
@@ -116,7 +113,7 @@ static void many_are_thinned_and_keep_their_law(void **state)
 	profile_free(&profile);
 }
 
-static void an_emulated_storage_is_left_out(void **state)
+TEST_WITH(an_emulated_storage_is_left_out, make_session, drop_session)
 {
 	const struct session_window with = fetch(1, 0);
 	const struct session_window without = fetch(1, TRACE_UNTHROTTLED);
@@ -135,7 +132,7 @@ static void an_emulated_storage_is_left_out(void **state)
 	profile_free(&profile);
 }
 
-static void what_is_void_or_of_another_kind_is_not_drawn(void **state)
+TEST_WITH(what_is_void_or_of_another_kind_is_not_drawn, make_session, drop_session)
 {
 	struct session_window real = cached, warmup = cached, none = cached;
 	struct trace *trace = *state;
@@ -154,7 +151,7 @@ static void what_is_void_or_of_another_kind_is_not_drawn(void **state)
 }
 
 /* Windows that all claim the whole of the records are cut, not trusted. */
-static void a_damaged_session_does_no_harm(void **state)
+TEST_WITH(a_damaged_session_does_no_harm, make_session, drop_session)
 {
 	struct trace *trace = *state;
 	struct profile profile;
@@ -172,7 +169,7 @@ static void a_damaged_session_does_no_harm(void **state)
 	profile_free(&profile);
 }
 
-static void memory_short_is_told(void **state)
+TEST_WITH(memory_short_is_told, make_session, drop_session)
 {
 	const struct session_window one = fetch(1, 0);
 	struct trace *trace = *state;
@@ -214,7 +211,8 @@ static void add_made(struct trace *trace, enum trace_kind kind, unsigned flags,
 }
 
 /* Unless files were in memory both times. */
-static void what_workers_read_longer_than_from_memory_is_fetch(void **state)
+TEST_WITH(what_workers_read_longer_than_from_memory_is_fetch, make_session,
+	  drop_session)
 {
 	for (unsigned warm = 0; warm < 2; warm++) {
 		struct trace *trace = *state;
@@ -231,22 +229,4 @@ static void what_workers_read_longer_than_from_memory_is_fetch(void **state)
 		assert_true(fabs(profile.draws[0].fetch_s - (warm ? 0 : .002)) < 1e-9);
 		profile_free(&profile);
 	}
-}
-
-#define WITH_SESSION(test)                                                             \
-	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSION(sizes_join_what_was_measured_apart),
-		WITH_SESSION(many_are_thinned_and_keep_their_law),
-		WITH_SESSION(an_emulated_storage_is_left_out),
-		WITH_SESSION(what_is_void_or_of_another_kind_is_not_drawn),
-		WITH_SESSION(a_damaged_session_does_no_harm),
-		WITH_SESSION(memory_short_is_told),
-		WITH_SESSION(what_workers_read_longer_than_from_memory_is_fetch),
-	};
-
-	return cmocka_run_group_tests_name("draws", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* shares_test.c - what windows of each stage say of the shares. */
 #include "profiler/analysis/shares.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { BLOCKS = 16, SAMPLES = 100 };
 
@@ -44,14 +40,13 @@ static void measure(size_t blocks, const double scatter[STAGES], struct shares *
 	assert_int_equal(shares_measure(windows, count, shares), 0);
 }
 
-static void time_goes_to_the_stages_that_scatter(void **state)
+TEST(time_goes_to_the_stages_that_scatter)
 {
 	static const double one[STAGES] = BY_STAGE(0, .05, 0);
 	static const double all[STAGES] = BY_STAGE(.05, .05, .05);
 	struct shares shares;
 	double sum = 0;
 
-	(void)state;
 	measure(BLOCKS, one, &shares);
 	close_to(shares.allocation[STAGE_PREP], 1, 1e-9);
 	close_to(shares.allocation[STAGE_COMPUTE], 0, 1e-9);
@@ -64,7 +59,7 @@ static void time_goes_to_the_stages_that_scatter(void **state)
 }
 
 /* Real windows are in all three shares: prep in two, which it adds to and takes from. */
-static void it_goes_by_what_their_scatter_does_to_the_shares(void **state)
+TEST(it_goes_by_what_their_scatter_does_to_the_shares)
 {
 	static const double all[STAGES] = BY_STAGE(.05, .05, .05);
 	/* d share / d ln time, squares summed over compute, prep and fetch */
@@ -72,7 +67,6 @@ static void it_goes_by_what_their_scatter_does_to_the_shares(void **state)
 	const double real = .25 + .0625 + .75 * .75;
 	struct shares shares;
 
-	(void)state;
 	measure(BLOCKS, all, &shares);
 	close_to(shares.allocation[STAGE_PREP] / shares.allocation[STAGE_COMPUTE],
 		 sqrt(prep / compute * 1.5), .05);
@@ -111,11 +105,10 @@ static void measure_on_a_machine(double cached_s, double own_s, double spun_s,
 	assert_int_equal(shares_measure(windows, count - count / BLOCKS, shares), 0);
 }
 
-static void the_programs_own_cpu_time_shows_how_fast_the_machine_was(void **state)
+TEST(the_programs_own_cpu_time_shows_how_fast_the_machine_was)
 {
 	struct shares with, without;
 
-	(void)state;
 	measure_on_a_machine(.0019, .0008, 0, &with);
 	measure_on_a_machine(.0019, NAN, 0, &without);
 	close_to(with.rates[STAGE_REAL].value / with.rates[STAGE_PREP].value, .95,
@@ -127,11 +120,10 @@ static void the_programs_own_cpu_time_shows_how_fast_the_machine_was(void **stat
 }
 
 /* The loader slows it more where it prepares more. */
-static void it_is_not_asked_where_less_is_prepared(void **state)
+TEST(it_is_not_asked_where_less_is_prepared)
 {
 	struct shares with, without;
 
-	(void)state;
 	measure_on_a_machine(.0015, .0008, 0, &with);
 	measure_on_a_machine(.0015, NAN, 0, &without);
 	for (int i = 0; i < STAGES; i++)
@@ -139,12 +131,10 @@ static void it_is_not_asked_where_less_is_prepared(void **state)
 			close_to(with.stalls[i].high, without.stalls[i].high, 1e-12);
 }
 
-static void
-a_program_that_spins_while_it_waits_is_no_measure_of_the_machine(void **state)
+TEST(a_program_that_spins_while_it_waits_is_no_measure_of_the_machine)
 {
 	struct shares with, without;
 
-	(void)state;
 	measure_on_a_machine(.0019, .0008, .0001, &with);
 	measure_on_a_machine(.0019, NAN, 0, &without);
 	for (int i = 0; i < STAGES; i++)
@@ -152,44 +142,25 @@ a_program_that_spins_while_it_waits_is_no_measure_of_the_machine(void **state)
 			close_to(with.stalls[i].high, without.stalls[i].high, 1e-12);
 }
 
-static void one_block_says_nothing_of_it(void **state)
+TEST(one_block_says_nothing_of_it)
 {
 	static const double none[STAGES];
 	struct shares shares;
 
-	(void)state;
 	measure(1, none, &shares);
 	assert_true(isnan(shares.allocation[STAGE_PREP]));
 }
 
 /* Of real windows of .2 s and steps of 20 ms. */
-static void without_scatter_the_floor_remains(void **state)
+TEST(without_scatter_the_floor_remains)
 {
 	static const double none[STAGES];
 	struct shares shares;
 
-	(void)state;
 	measure(BLOCKS, none, &shares);
 	close_to(shares.floor, SHARES_SETTLE + 100e-6 / .2 + 200e-9 / .02, 1e-12);
 	for (int i = 0; i < STAGES; i++)
 		if (!stage_table[i].optional)
 			close_to(interval_half(shares.rates[i]) / shares.rates[i].value,
 				 shares.floor, 1e-12);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_goes_to_the_stages_that_scatter),
-		cmocka_unit_test(it_goes_by_what_their_scatter_does_to_the_shares),
-		cmocka_unit_test(
-			the_programs_own_cpu_time_shows_how_fast_the_machine_was),
-		cmocka_unit_test(it_is_not_asked_where_less_is_prepared),
-		cmocka_unit_test(
-			a_program_that_spins_while_it_waits_is_no_measure_of_the_machine),
-		cmocka_unit_test(one_block_says_nothing_of_it),
-		cmocka_unit_test(without_scatter_the_floor_remains),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,12 @@
 #include "profiler/analysis/split.h"
 #include "profiler/turns/turn_proof.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct profile profile;
 static struct trace *trace;
@@ -42,9 +38,8 @@ static void split(const struct trace_made *made, double fetch)
 	split_of(LOADER_TORCH, made, fetch);
 }
 
-static void a_replay_tells(void **state)
+TEST(a_replay_tells)
 {
-	(void)state;
 	split(&(struct trace_made){.bytes = 10, .storage_bytes = 10}, .3);
 	assert_int_equal(profile.split.id, SPLIT_REPLAY);
 	close_to(profile.stalls[STAGE_FETCH].value, .3, 1e-9);
@@ -60,9 +55,8 @@ static void a_replay_tells(void **state)
 	assert_true(isnan(profile.stalls[STAGE_FETCH].value));
 }
 
-static void windows_that_differ_say_less(void **state)
+TEST(windows_that_differ_say_less)
 {
-	(void)state;
 	fetch_half = .1;
 	split(&(struct trace_made){.bytes = 10}, .3);
 	fetch_half = NAN;
@@ -72,9 +66,8 @@ static void windows_that_differ_say_less(void **state)
 }
 
 /* It gives none again, though it could. */
-static void an_observed_run_names_no_other_reason(void **state)
+TEST(an_observed_run_names_no_other_reason)
 {
-	(void)state;
 	no_list = "";
 	split(&(struct trace_made){.bytes = 10}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
@@ -85,9 +78,8 @@ static void an_observed_run_names_no_other_reason(void **state)
 	assert_null(strstr(profile.split_why, "given again"));
 }
 
-static void where_no_byte_was_waited_for_there_is_no_fetch(void **state)
+TEST(where_no_byte_was_waited_for_there_is_no_fetch)
 {
-	(void)state;
 	split(&(struct trace_made){.batches = 1}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_MEMORY);
 	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
@@ -104,9 +96,8 @@ static void where_no_byte_was_waited_for_there_is_no_fetch(void **state)
 	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
 }
 
-static void what_no_call_shows_is_not_told_apart(void **state)
+TEST(what_no_call_shows_is_not_told_apart)
 {
-	(void)state;
 	split(&(struct trace_made){.unseen = TRACE_MAPPED, .storage_bytes = 1}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_true(isnan(profile.stalls[STAGE_PREP].value));
@@ -122,9 +113,8 @@ static void what_no_call_shows_is_not_told_apart(void **state)
 }
 
 /* Its processes may read. */
-static void a_loader_that_is_watched_may_fetch_unseen(void **state)
+TEST(a_loader_that_is_watched_may_fetch_unseen)
 {
-	(void)state;
 	split_of(LOADER_WATCH, &(struct trace_made){0}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_true(isnan(profile.stalls[STAGE_FETCH].value));
@@ -152,16 +142,4 @@ static int end(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_replay_tells),
-		cmocka_unit_test(windows_that_differ_say_less),
-		cmocka_unit_test(where_no_byte_was_waited_for_there_is_no_fetch),
-		cmocka_unit_test(what_no_call_shows_is_not_told_apart),
-		cmocka_unit_test(a_loader_that_is_watched_may_fetch_unseen),
-		cmocka_unit_test(an_observed_run_names_no_other_reason),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP(begin, end);

@@ -3,16 +3,12 @@
 #include "loader/base/random.h"
 #include "profiler/analysis/statistics.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Fisher and Yates, Statistical Tables, table III. */
-static void t_quantiles_match_the_tables(void **state)
+TEST(t_quantiles_match_the_tables)
 {
 	static const struct {
 		double inside;
@@ -25,7 +21,6 @@ static void t_quantiles_match_the_tables(void **state)
 		{.99, 7, 3.499},   {.999, 4, 8.610},     {.50, 9, 0.703},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		close_to(student_t(table[i].inside, table[i].freedom), table[i].t,
 			 6e-4);
@@ -33,23 +28,21 @@ static void t_quantiles_match_the_tables(void **state)
 }
 
 /* For a mean the jackknife is the textbook interval: 5 of 1..5, s = sqrt(2.5). */
-static void the_mean_of_ones_is_one(void **state)
+TEST(the_mean_of_ones_is_one)
 {
 	double ones[64];
 
-	(void)state;
 	for (size_t n = 0; n < 64; n++) {
 		ones[n] = 1;
 		assert_true(statistics_mean(ones, n + 1).value == 1);
 	}
 }
 
-static void jackknife_of_a_mean_is_the_usual_interval(void **state)
+TEST(jackknife_of_a_mean_is_the_usual_interval)
 {
 	double without[5];
 	struct interval mean;
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		without[i] = (15. - (i + 1)) / 4;
 	mean = statistics_jackknife(3, without, 5, 0);
@@ -59,11 +52,10 @@ static void jackknife_of_a_mean_is_the_usual_interval(void **state)
 	close_to(mean.high - 3, hypot(2.776445 * sqrt(2.5 / 5), .25), 1e-5);
 }
 
-static void an_interval_stays_within_what_is_possible(void **state)
+TEST(an_interval_stays_within_what_is_possible)
 {
 	struct interval cut = statistics_within((struct interval){.5, -.2, 1.2}, 0, 1);
 
-	(void)state;
 	assert_true(cut.value == .5 && cut.low == 0 && cut.high == 1);
 	cut = statistics_within((struct interval){.5, .4, .6}, 0, 1);
 	assert_true(cut.low == .4 && cut.high == .6);
@@ -76,12 +68,11 @@ static void an_interval_stays_within_what_is_possible(void **state)
 	assert_true(isnan(cut.low) && isnan(cut.high));
 }
 
-static void one_block_has_no_bounds(void **state)
+TEST(one_block_has_no_bounds)
 {
 	double value = 2;
 	struct interval one = statistics_jackknife(2, &value, 1, .1);
 
-	(void)state;
 	close_to(one.value, 2, 0);
 	assert_true(isnan(one.low) && isnan(one.high));
 	one = statistics_mean(&value, 1);
@@ -127,27 +118,25 @@ static bool covers(struct random *random, size_t n)
 	return interval.low <= .3 && .3 <= interval.high;
 }
 
-static void jackknife_intervals_cover_95_of_100(void **state)
+TEST(jackknife_intervals_cover_95_of_100)
 {
 	enum { TRIALS = 4000 };
 	struct random random = {17};
 	int covered = 0;
 
-	(void)state;
 	for (int i = 0; i < TRIALS; i++)
 		covered += covers(&random, 8);
 	assert_in_range(covered, TRIALS * 94 / 100, TRIALS * 96 / 100);
 }
 
 /* A slope over the places is no noise to the ordered interval, and is to the other. */
-static void ordered_intervals_forgive_a_slope_and_cover(void **state)
+TEST(ordered_intervals_forgive_a_slope_and_cover)
 {
 	enum { TRIALS = 4000, N = 16 };
 	struct random random = {18};
 	int covered = 0;
 	double wide = 0, narrow = 0;
 
-	(void)state;
 	for (int trial = 0; trial < TRIALS; trial++) {
 		double value[N], without[N], sum = 0;
 		struct placed placed[N];
@@ -173,24 +162,22 @@ static void ordered_intervals_forgive_a_slope_and_cover(void **state)
 	assert_true(narrow < wide / 2);
 }
 
-static void median_of_even_and_odd(void **state)
+TEST(median_of_even_and_odd)
 {
 	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
 
-	(void)state;
 	close_to(median(odd, 3), 2, 0);
 	close_to(median(even, 4), 2.5, 0);
 	assert_true(isnan(median(odd, 0)));
 }
 
-static void ordered_intervals_of_few_cover_too(void **state)
+TEST(ordered_intervals_of_few_cover_too)
 {
 	enum { TRIALS = 4000, N = 5 };
 	static const double place[N] = {3, 0, 4, 1, 2};
 	struct random random = {18};
 	int covered = 0;
 
-	(void)state;
 	for (int trial = 0; trial < TRIALS; trial++) {
 		struct placed placed[N];
 		double value[N], sum = 0;
@@ -205,21 +192,4 @@ static void ordered_intervals_of_few_cover_too(void **state)
 		covered += interval.low <= 0 && 0 <= interval.high;
 	}
 	assert_true(covered >= TRIALS * 94 / 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_quantiles_match_the_tables),
-		cmocka_unit_test(the_mean_of_ones_is_one),
-		cmocka_unit_test(jackknife_of_a_mean_is_the_usual_interval),
-		cmocka_unit_test(an_interval_stays_within_what_is_possible),
-		cmocka_unit_test(one_block_has_no_bounds),
-		cmocka_unit_test(jackknife_intervals_cover_95_of_100),
-		cmocka_unit_test(ordered_intervals_forgive_a_slope_and_cover),
-		cmocka_unit_test(median_of_even_and_odd),
-		cmocka_unit_test(ordered_intervals_of_few_cover_too),
-	};
-
-	return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* verdict_test.c - which stage limits, and which one would then. */
 #include "profiler/analysis/verdict.h"
 #include "tests/lib/close_to.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Samples/s of the windows, and of prep and fetch alone; 0: not measured. */
 struct case_of {
@@ -45,7 +41,7 @@ static void fill(struct profile *profile, const struct case_of *of)
 	profile->workers = 2;
 }
 
-static void the_slowest_stage_limits(void **state)
+TEST(the_slowest_stage_limits)
 {
 	static const struct case_of cases[] = {
 		/* Storage is slower than prep, though its stall is the smaller one. */
@@ -94,7 +90,6 @@ static void the_slowest_stage_limits(void **state)
 		 "3800 samples/s now, 4000 if batches were ready", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct profile profile;
 
@@ -108,13 +103,12 @@ static void the_slowest_stage_limits(void **state)
 }
 
 /* Storage sustains less than both, but most of a sample's time is prep's. */
-static void in_series_the_largest_stall_limits(void **state)
+TEST(in_series_the_largest_stall_limits)
 {
 	static const struct case_of of = {
 		.synthetic = 4000, .cached = 1000, .real = 800, .half = .01};
 	struct profile profile;
 
-	(void)state;
 	fill(&profile, &of);
 	profile.loader_kind.id = LOADER_TORCH;
 	assert_int_equal(verdict_limit(&profile), 0);
@@ -125,11 +119,10 @@ static void in_series_the_largest_stall_limits(void **state)
 	profile_free(&profile);
 }
 
-static void without_real_windows_nothing_is_said(void **state)
+TEST(without_real_windows_nothing_is_said)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	assert_int_equal(verdict_limit(&profile), 0);
 	assert_int_equal(profile.limit.id, -1);
@@ -138,20 +131,7 @@ static void without_real_windows_nothing_is_said(void **state)
 }
 
 /* An interval of .02, of which .01 stays, is to be .012: (4 - 1) / (1.44 - 1) times. */
-static void more_blocks_narrow_what_is_above_the_floor(void **state)
+TEST(more_blocks_narrow_what_is_above_the_floor)
 {
-	(void)state;
 	close_to(verdict_budget(.02, .01, .012, 10, 44, 5), 44 * 3 / .44 + 5, 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_slowest_stage_limits),
-		cmocka_unit_test(in_series_the_largest_stall_limits),
-		cmocka_unit_test(without_real_windows_nothing_is_said),
-		cmocka_unit_test(more_blocks_narrow_what_is_above_the_floor),
-	};
-
-	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "loader/options.h"
 #include "profiler/bench/bench_stage.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct options *read_options(struct options *options, const char *text)
 {
@@ -20,13 +17,12 @@ static const struct options *read_options(struct options *options, const char *t
 	return options;
 }
 
-static void fetch_reads_as_many_as_it_is_told(void **state)
+TEST(fetch_reads_as_many_as_it_is_told)
 {
 	struct options options;
 	struct bench_fetch *stage =
 		bench_fetch_open(read_options(&options, "fetch=pread"), 0, NULL);
 
-	(void)state;
 	assert_non_null(stage);
 	assert_string_equal(bench_fetch_facts(stage).engine, "pread");
 	assert_int_equal(bench_fetch_length(stage), 40);
@@ -42,14 +38,13 @@ static void fetch_reads_as_many_as_it_is_told(void **state)
 	bench_fetch_close(stage);
 }
 
-static void a_warm_run_keeps_to_what_was_read_before(void **state)
+TEST(a_warm_run_keeps_to_what_was_read_before)
 {
 	struct options options;
 	struct bench_fetch *stage = bench_fetch_open(
 		read_options(&options, "fetch=pread,cache=page"), 7, NULL);
 	struct bench_work seven, more;
 
-	(void)state;
 	assert_int_equal(bench_fetch_length(stage), 7);
 	assert_int_equal(bench_fetch_run(stage, 2, 7, &seven, NULL), 0);
 	assert_int_equal(bench_fetch_run(stage, 2, 21, &more, NULL), 0);
@@ -57,7 +52,7 @@ static void a_warm_run_keeps_to_what_was_read_before(void **state)
 	bench_fetch_close(stage);
 }
 
-static void a_throttle_is_obeyed_but_not_while_warming_up(void **state)
+TEST(a_throttle_is_obeyed_but_not_while_warming_up)
 {
 	struct options options;
 	/* Warming up at this rate would take hours. */
@@ -65,7 +60,6 @@ static void a_throttle_is_obeyed_but_not_while_warming_up(void **state)
 		read_options(&options, "fetch=pread,cache=page,storage_latency=10m"),
 		40, NULL);
 
-	(void)state;
 	assert_non_null(stage);
 	bench_fetch_close(stage);
 
@@ -80,12 +74,11 @@ static void a_throttle_is_obeyed_but_not_while_warming_up(void **state)
 	bench_fetch_close(stage);
 }
 
-static void fetch_says_what_it_lacks(void **state)
+TEST(fetch_says_what_it_lacks)
 {
 	struct options options;
 	struct error err = {0};
 
-	(void)state;
 	read_options(&options, "world=50,rank=45");
 	assert_null(bench_fetch_open(&options, 0, &err));
 	assert_string_equal(err.message, "rank 45 of 50 has no samples");
@@ -94,13 +87,12 @@ static void fetch_says_what_it_lacks(void **state)
 	assert_int_equal(err.code, ENOENT);
 }
 
-static void fetch_says_so_when_memory_runs_out(void **state)
+TEST(fetch_says_so_when_memory_runs_out)
 {
 	struct bench_fetch *stage = NULL;
 	struct options options;
 	unsigned failures = 0;
 
-	(void)state;
 	read_options(&options, "fetch=pread,storage_latency=1ms");
 	while (stage == NULL) {
 		struct error err = {0};
@@ -116,13 +108,12 @@ static void fetch_says_so_when_memory_runs_out(void **state)
 	bench_fetch_close(stage);
 }
 
-static void prep_delivers_as_many_as_it_is_told(void **state)
+TEST(prep_delivers_as_many_as_it_is_told)
 {
 	struct bench_prep prep;
 	struct options options;
 	struct bench_prep_config bench = {.options = &options, .batches = 9};
 
-	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=2,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
 	assert_int_equal(bench_prep_run(&bench, &prep, NULL), 0);
@@ -142,14 +133,13 @@ static bool interrupted_later(void)
 	return ++asked == 7;
 }
 
-static void prep_ends_where_it_is_interrupted(void **state)
+TEST(prep_ends_where_it_is_interrupted)
 {
 	struct bench_prep prep;
 	struct options options;
 	struct bench_prep_config bench = {
 		.options = &options, .batches = 9, .interrupted = interrupted_later};
 
-	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=1,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
 	assert_int_equal(bench_prep_run(&bench, &prep, NULL), 0);
@@ -165,7 +155,7 @@ static void last_share(void *context, double share)
 	*last = share;
 }
 
-static void prep_tells_how_far_it_is(void **state)
+TEST(prep_tells_how_far_it_is)
 {
 	struct bench_prep prep;
 	struct options options;
@@ -175,7 +165,6 @@ static void prep_tells_how_far_it_is(void **state)
 					  .progress = last_share,
 					  .context = &last};
 
-	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=1,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
 	assert_int_equal(bench_prep_run(&bench, &prep, NULL), 0);
@@ -183,12 +172,11 @@ static void prep_tells_how_far_it_is(void **state)
 	unsetenv("DSA_LOADER");
 }
 
-static void the_ring_hands_every_batch_over(void **state)
+TEST(the_ring_hands_every_batch_over)
 {
 	struct bench_ring ring;
 	struct options options;
 
-	(void)state;
 	read_options(&options, "batch=2,prefetch=3,size=32");
 	assert_int_equal(bench_ring_run(&options, 5000, &ring, NULL), 0);
 	assert_int_equal(ring.batches, 5000);
@@ -197,14 +185,13 @@ static void the_ring_hands_every_batch_over(void **state)
 	assert_true(ring.batches_per_s > 0);
 }
 
-static void the_ring_says_so_when_memory_runs_out(void **state)
+TEST(the_ring_says_so_when_memory_runs_out)
 {
 	struct bench_ring ring;
 	struct options options;
 	unsigned failures = 0;
 	int rc = -1;
 
-	(void)state;
 	read_options(&options, "batch=2,size=32");
 	while (rc < 0) {
 		struct error err = {0};
@@ -216,22 +203,4 @@ static void the_ring_says_so_when_memory_runs_out(void **state)
 	}
 	nomem_at(0);
 	assert_true(failures > 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fetch_reads_as_many_as_it_is_told),
-		cmocka_unit_test(a_warm_run_keeps_to_what_was_read_before),
-		cmocka_unit_test(a_throttle_is_obeyed_but_not_while_warming_up),
-		cmocka_unit_test(fetch_says_what_it_lacks),
-		cmocka_unit_test(fetch_says_so_when_memory_runs_out),
-		cmocka_unit_test(prep_delivers_as_many_as_it_is_told),
-		cmocka_unit_test(prep_ends_where_it_is_interrupted),
-		cmocka_unit_test(prep_tells_how_far_it_is),
-		cmocka_unit_test(the_ring_hands_every_batch_over),
-		cmocka_unit_test(the_ring_says_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("stage", tests, NULL, NULL);
 }

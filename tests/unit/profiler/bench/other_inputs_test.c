@@ -7,18 +7,15 @@
 #include "tests/lib/images.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Of a run that waits for prep of JPEGs, with time for the fewest samples. */
 static size_t measured(unsigned failing)
@@ -45,15 +42,13 @@ static size_t measured(unsigned failing)
 	return recipes;
 }
 
-static void other_inputs_are_measured(void **state)
+TEST(other_inputs_are_measured)
 {
-	(void)state;
 	assert_int_equal(measured(0), 6);
 }
 
-static void without_memory_there_are_fewer(void **state)
+TEST(without_memory_there_are_fewer)
 {
-	(void)state;
 	for (unsigned nth = 1; nth < 80; nth++)
 		assert_true(measured(nth) <= 6);
 	assert_int_equal(measured(1), 0);
@@ -78,33 +73,30 @@ static struct profile own_recipe_of(const char *folder, double prep_stall,
 	return profile;
 }
 
-static void libdsa_is_measured_in_place_of_a_loader(void **state)
+TEST(libdsa_is_measured_in_place_of_a_loader)
 {
 	struct profile profile = own_recipe_of(images_good, .5, 2);
 	const struct interval *cpu_s = &profile.own_recipe.cpu_s;
 
-	(void)state;
 	assert_true(cpu_s->low <= cpu_s->value && cpu_s->value <= cpu_s->high);
 	assert_true(cpu_s->value > 0 && profile.own_recipe.per_s.value > 0);
 	profile_free(&profile);
 }
 
 /* It would take minutes, and what memory there is. */
-static void of_large_batches_smaller_ones_are_measured(void **state)
+TEST(of_large_batches_smaller_ones_are_measured)
 {
 	struct profile profile = own_recipe_of(images_good, .5, 60000);
 
-	(void)state;
 	assert_true(profile.own_recipe.per_s.value > 0);
 	profile_free(&profile);
 }
 
-static void what_gives_no_batches_is_not_measured(void **state)
+TEST(what_gives_no_batches_is_not_measured)
 {
 	struct profile none = own_recipe_of("/nowhere", .5, 2);
 	struct profile fast = own_recipe_of(images_good, 0, 2);
 
-	(void)state;
 	assert_true(isnan(none.own_recipe.cpu_s.value));
 	assert_true(isnan(fast.own_recipe.cpu_s.value));
 	profile_free(&none);
@@ -130,14 +122,13 @@ static double compared(struct io_page *page, uint32_t count, const char *file)
 	return psnr;
 }
 
-static void pixels_are_compared(void **state)
+TEST(pixels_are_compared)
 {
 	int memory;
 	struct io_page *page = io_page_memory(&memory);
 	const char *first = "class0/image00.jpg";
 	double black;
 
-	(void)state;
 	assert_non_null(page);
 	close(memory);
 	assert_true(isnan(compared(page, 0, first)));
@@ -149,12 +140,11 @@ static void pixels_are_compared(void **state)
 	io_page_unmap(page);
 }
 
-static void a_signal_that_waits_ends_it(void **state)
+TEST(a_signal_that_waits_ends_it)
 {
 	sigset_t interrupt;
 	int number;
 
-	(void)state;
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
@@ -164,18 +154,4 @@ static void a_signal_that_waits_ends_it(void **state)
 	sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(other_inputs_are_measured),
-		cmocka_unit_test(without_memory_there_are_fewer),
-		cmocka_unit_test(libdsa_is_measured_in_place_of_a_loader),
-		cmocka_unit_test(of_large_batches_smaller_ones_are_measured),
-		cmocka_unit_test(what_gives_no_batches_is_not_measured),
-		cmocka_unit_test(pixels_are_compared),
-		cmocka_unit_test(a_signal_that_waits_ends_it),
-	};
-
-	return cmocka_run_group_tests_name("other_inputs", tests, images_setup,
-					   images_teardown);
-}
+TEST_GROUP(images_setup, images_teardown);

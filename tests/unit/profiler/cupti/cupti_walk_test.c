@@ -1,15 +1,12 @@
 #include "profiler/cupti/cupti_walk.h"
 #include "tests/lib/cupti_buffer.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 #define US UINT64_C(1000)
@@ -49,8 +46,6 @@ static int end(void **state)
 	return 0;
 }
 
-#define WATCHED(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 static void write_one(struct fake_cupti_record record)
 {
 	used += cupti_buffer_write(version, buffer + used, &record);
@@ -81,7 +76,7 @@ static void assert_span(unsigned index, uint64_t start_ns, uint64_t end_ns,
 
 /* ---- records ---- */
 
-static void every_version_is_read_at_the_same_places(void **state)
+TEST_WITH(every_version_is_read_at_the_same_places, begin, end)
 {
 	static const struct {
 		struct fake_cupti_record record;
@@ -103,7 +98,6 @@ static void every_version_is_read_at_the_same_places(void **state)
 	};
 	unsigned count = sizeof(rows) / sizeof(rows[0]);
 
-	(void)state;
 	for (int v = 0; v < CUPTI_VERSIONS; v++) {
 		version = v;
 		trace->span_count = 0;
@@ -121,18 +115,16 @@ static void every_version_is_read_at_the_same_places(void **state)
 	assert_int_equal(trace->lost_records, 0);
 }
 
-static void copies_from_host_to_host_are_no_work_of_a_device(void **state)
+TEST_WITH(copies_from_host_to_host_are_no_work_of_a_device, begin, end)
 {
-	(void)state;
 	write_one((struct fake_cupti_record){CUPTI_MEMCPY, 0, 9, 1 * MS, 2 * MS, NULL});
 	walk();
 	assert_int_equal(trace->span_count, 0);
 	assert_int_equal(trace->lost_records, 0);
 }
 
-static void records_that_say_nothing_are_lost(void **state)
+TEST_WITH(records_that_say_nothing_are_lost, begin, end)
 {
-	(void)state;
 	kernel(0, 0);                                /* not complete */
 	kernel(0, 5 * MS);                           /* no memory to time it */
 	kernel(5 * MS, 4 * MS);                      /* an overflow */
@@ -143,9 +135,8 @@ static void records_that_say_nothing_are_lost(void **state)
 	assert_int_equal(trace->span_count, 0);
 }
 
-static void an_unknown_kind_ends_the_buffer(void **state)
+TEST_WITH(an_unknown_kind_ends_the_buffer, begin, end)
 {
-	(void)state;
 	for (int v = 0; v < CUPTI_VERSIONS; v++) {
 		const uint32_t strange = 777;
 		size_t at;
@@ -165,9 +156,8 @@ static void an_unknown_kind_ends_the_buffer(void **state)
 	}
 }
 
-static void records_that_are_read_are_counted(void **state)
+TEST_WITH(records_that_are_read_are_counted, begin, end)
 {
-	(void)state;
 	for (unsigned i = 0; i < 200; i++)
 		kernel(1 * MS + i, 2 * MS);
 	kernel(0, 0);
@@ -178,9 +168,8 @@ static void records_that_are_read_are_counted(void **state)
 }
 
 /* A record that is not complete has no kind yet. */
-static void what_is_not_complete_at_the_end_is_not_lost(void **state)
+TEST_WITH(what_is_not_complete_at_the_end_is_not_lost, begin, end)
 {
-	(void)state;
 	watch.ending = true;
 	kernel(1 * MS, 2 * MS);
 	kernel(0, 0);
@@ -193,9 +182,8 @@ static void what_is_not_complete_at_the_end_is_not_lost(void **state)
 
 /* ---- spans ---- */
 
-static void neighbours_are_one_span(void **state)
+TEST_WITH(neighbours_are_one_span, begin, end)
 {
-	(void)state;
 	kernel(1000 * US, 1100 * US);
 	kernel(1105 * US, 1200 * US);
 	kernel(1220 * US, 1300 * US); /* 20 us */
@@ -206,9 +194,8 @@ static void neighbours_are_one_span(void **state)
 	assert_span(1, 1321 * US, 1400 * US, 0);
 }
 
-static void spans_go_on_in_the_next_buffer(void **state)
+TEST_WITH(spans_go_on_in_the_next_buffer, begin, end)
 {
-	(void)state;
 	kernel(1000 * US, 1100 * US);
 	walk();
 	kernel(1110 * US, 1200 * US);
@@ -217,9 +204,8 @@ static void spans_go_on_in_the_next_buffer(void **state)
 	assert_span(0, 1000 * US, 1200 * US, 10 * US);
 }
 
-static void work_out_of_order_finds_its_span(void **state)
+TEST_WITH(work_out_of_order_finds_its_span, begin, end)
 {
-	(void)state;
 	kernel(1000 * US, 1100 * US);
 	kernel(1200 * US, 1300 * US);
 	kernel(1101 * US, 1110 * US); /* after the first */
@@ -230,9 +216,8 @@ static void work_out_of_order_finds_its_span(void **state)
 	assert_span(1, 1190 * US, 1300 * US, 5 * US);
 }
 
-static void work_beside_a_span_fills_its_pauses(void **state)
+TEST_WITH(work_beside_a_span_fills_its_pauses, begin, end)
 {
-	(void)state;
 	kernel(1000 * US, 1040 * US);
 	kernel(1060 * US, 1100 * US); /* a pause of 20 */
 	kernel(1000 * US, 1100 * US); /* another stream: all of it */
@@ -243,9 +228,8 @@ static void work_beside_a_span_fills_its_pauses(void **state)
 	assert_span(0, 1000 * US, 1200 * US, 5 * US);
 }
 
-static void work_side_by_side_fills_no_pause(void **state)
+TEST_WITH(work_side_by_side_fills_no_pause, begin, end)
 {
-	(void)state;
 	for (uint64_t i = 0; i < 100; i++) {
 		for (uint64_t stream = 0; stream < 4; stream++)
 			kernel((1000 + 20 * i + stream) * US,
@@ -256,9 +240,8 @@ static void work_side_by_side_fills_no_pause(void **state)
 	assert_span(0, 1000 * US, 2993 * US, (UINT64_C(99) * 7) * US);
 }
 
-static void devices_and_kinds_have_spans_of_their_own(void **state)
+TEST_WITH(devices_and_kinds_have_spans_of_their_own, begin, end)
 {
-	(void)state;
 	for (uint32_t device = 0; device < 2; device++) {
 		write_one((struct fake_cupti_record){CUPTI_KERNEL, device, 0, 1 * MS,
 						     2 * MS, NULL});
@@ -269,9 +252,8 @@ static void devices_and_kinds_have_spans_of_their_own(void **state)
 	assert_int_equal(trace->span_count, 4);
 }
 
-static void pauses_grow_as_room_ends(void **state)
+TEST_WITH(pauses_grow_as_room_ends, begin, end)
 {
-	(void)state;
 	trace->span_count = TRACE_SPANS / 2 + 1;
 	kernel(1000 * US, 1100 * US);
 	kernel(1140 * US, 1200 * US); /* 40 us: joined */
@@ -288,11 +270,10 @@ static void pauses_grow_as_room_ends(void **state)
 }
 
 /* 131072 spans hold a long run: time that is at work is never lost. */
-static void busy_time_is_kept_when_there_are_too_many(void **state)
+TEST_WITH(busy_time_is_kept_when_there_are_too_many, begin, end)
 {
 	uint64_t at = 1 * MS, busy = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * TRACE_SPANS; i++) {
 		kernel(at, at + 50 * US);
 		at += 100 * US;
@@ -316,7 +297,7 @@ static enum cupti_version version_of(uint32_t number)
 }
 
 /* It walks a buffer without a driver. */
-static void the_real_library_walks_alike(void **state)
+TEST_WITH(the_real_library_walks_alike, begin, end)
 {
 	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY,  CUPTI_GRAPH,
 					 CUPTI_MEMSET, CUPTI_MEMCPY2, CUPTI_KERNEL};
@@ -327,7 +308,6 @@ static void the_real_library_walks_alike(void **state)
 	unsigned place = 0;
 	int result;
 
-	(void)state;
 	if (!cupti_api_open(&api, &place, found, sizeof(found))) {
 		print_message("%s\n", found);
 		skip();
@@ -376,11 +356,10 @@ static void walk_kept(FILE *file)
 	free(kept);
 }
 
-static void kept_buffers_are_read_whole(void **state)
+TEST_WITH(kept_buffers_are_read_whole, begin, end)
 {
 	FILE *file = tmpfile();
 
-	(void)state;
 	assert_non_null(file);
 	for (uint64_t at = MS; at < 100 * MS; at += MS) {
 		kernel(at, at + 300 * US);
@@ -416,7 +395,7 @@ static void walk_kept_name(const char *name)
 	fclose(file);
 }
 
-static void those_of_real_devices_are_read(void **state)
+TEST_WITH(those_of_real_devices_are_read, begin, end)
 {
 	DIR *folder = opendir(KEPT_FOLDER);
 	const struct dirent *entry;
@@ -434,29 +413,4 @@ static void those_of_real_devices_are_read(void **state)
 		closedir(folder);
 	if (count == 0)
 		skip();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WATCHED(every_version_is_read_at_the_same_places),
-		WATCHED(copies_from_host_to_host_are_no_work_of_a_device),
-		WATCHED(records_that_say_nothing_are_lost),
-		WATCHED(an_unknown_kind_ends_the_buffer),
-		WATCHED(records_that_are_read_are_counted),
-		WATCHED(what_is_not_complete_at_the_end_is_not_lost),
-		WATCHED(neighbours_are_one_span),
-		WATCHED(spans_go_on_in_the_next_buffer),
-		WATCHED(work_out_of_order_finds_its_span),
-		WATCHED(work_beside_a_span_fills_its_pauses),
-		WATCHED(work_side_by_side_fills_no_pause),
-		WATCHED(devices_and_kinds_have_spans_of_their_own),
-		WATCHED(pauses_grow_as_room_ends),
-		WATCHED(busy_time_is_kept_when_there_are_too_many),
-		WATCHED(the_real_library_walks_alike),
-		WATCHED(kept_buffers_are_read_whole),
-		WATCHED(those_of_real_devices_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

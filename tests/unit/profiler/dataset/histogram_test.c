@@ -5,17 +5,14 @@
  */
 #include "loader/base/random.h"
 #include "profiler/dataset/draw/draw.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 10, SIDE = 4, BINS = SIDE * SIDE * SIDE };
 enum { TRAIN = 1500, TEST = 500, ALL = TRAIN + TEST };
@@ -160,37 +157,25 @@ static double logistic_accuracy(const struct sample *samples)
 	return (double)correct / TEST;
 }
 
-static void colours_do_not_tell_the_class(void **state)
+TEST(colours_do_not_tell_the_class)
 {
 	struct sample *samples = made_samples();
 	double nearest = nearest_accuracy(samples),
 	       logistic = logistic_accuracy(samples);
 
-	(void)state;
 	free(samples);
 	print_message("# by colour: nearest %.3f, logistic %.3f\n", nearest, logistic);
 	assert_true(nearest < 0.3);
 	assert_true(logistic < 0.3);
 }
 
-static void colours_would_tell_if_they_could(void **state)
+TEST(colours_would_tell_if_they_could)
 {
 	struct sample *samples = telling_samples();
 	double nearest = nearest_accuracy(samples),
 	       logistic = logistic_accuracy(samples);
 
-	(void)state;
 	free(samples);
 	assert_true(nearest > 0.6);
 	assert_true(logistic > 0.6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(colours_do_not_tell_the_class),
-		cmocka_unit_test(colours_would_tell_if_they_could),
-	};
-
-	return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
 }

@@ -5,17 +5,14 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
@@ -49,7 +46,7 @@ static struct inspect look(const char *dataset, bool full)
 	return result;
 }
 
-static void every_kind_is_counted(void **state)
+TEST_WITH(every_kind_is_counted, scratch_setup, scratch_teardown)
 {
 	static const struct picture kinds[] = {
 		{.width = 40, .height = 30},
@@ -62,7 +59,6 @@ static void every_kind_is_counted(void **state)
 	struct inspect result;
 	uint64_t bytes = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 7; i++) {
 		char path[32];
 
@@ -115,12 +111,11 @@ static void assert_why(const struct inspect *result, const char *name, const cha
 		fail_msg("%s: %s", name, found->why);
 }
 
-static void broken_files_are_named_with_the_reason(void **state)
+TEST_WITH(broken_files_are_named_with_the_reason, scratch_setup, scratch_teardown)
 {
 	const struct picture picture = {.width = 200, .height = 100};
 	struct inspect result;
 
-	(void)state;
 	put("set/a/whole.jpg", &picture, 0);
 	put("set/a/cut.jpg", &picture, 2000);
 	write_file("set/a/no\njpeg.jpg", "hello", 5);
@@ -137,14 +132,13 @@ static void broken_files_are_named_with_the_reason(void **state)
 	inspect_free(&result);
 }
 
-static void only_a_full_look_finds_damage_inside(void **state)
+TEST_WITH(only_a_full_look_finds_damage_inside, scratch_setup, scratch_teardown)
 {
 	const struct picture picture = {.width = 300, .height = 200};
 	struct inspect result;
 	unsigned char *bytes;
 	size_t size;
 
-	(void)state;
 	bytes = picture_jpeg(&picture, &size);
 	memset(bytes + size / 2, 0xff, 64); /* in the middle of the scan */
 	write_file("set/a/damaged.jpg", bytes, size);
@@ -157,7 +151,7 @@ static void only_a_full_look_finds_damage_inside(void **state)
 	inspect_free(&result);
 }
 
-static void a_header_of_any_length_is_read(void **state)
+TEST_WITH(a_header_of_any_length_is_read, scratch_setup, scratch_teardown)
 {
 	static const unsigned char comment[] = {0xff, 0xfe, 0xea, 0x60};
 	const struct picture picture = {.width = 64, .height = 48};
@@ -165,7 +159,6 @@ static void a_header_of_any_length_is_read(void **state)
 	unsigned char *bytes, *longer;
 	size_t size, extra = 2 * (size_t)60002;
 
-	(void)state;
 	bytes = picture_jpeg(&picture, &size);
 	longer = calloc(1, size + extra);
 	memcpy(longer, bytes, 2);
@@ -200,11 +193,10 @@ static void put_with(const char *path, const void *extra, size_t length)
 }
 
 /* The decoder is the loader's: what it delivers is no broken file. */
-static void headers_that_the_loader_accepts_are_accepted(void **state)
+TEST_WITH(headers_that_the_loader_accepts_are_accepted, scratch_setup, scratch_teardown)
 {
 	struct inspect result;
 
-	(void)state;
 	put_with("set/a/junk.jpg", "some text", 9);
 	put_with("set/a/zero.jpg", "\xff\x00\x00", 3);
 	put_with("set/a/fill.jpg", "\xff\xff\xff", 3);
@@ -225,12 +217,12 @@ static void headers_that_the_loader_accepts_are_accepted(void **state)
 }
 
 /* The loader refuses it, and it may not fit into memory. */
-static void a_file_beyond_what_the_loader_reads_is_not_read(void **state)
+TEST_WITH(a_file_beyond_what_the_loader_reads_is_not_read, scratch_setup,
+	  scratch_teardown)
 {
 	const struct picture picture = {.width = 16, .height = 16};
 	struct inspect result;
 
-	(void)state;
 	put("set/a/x.jpg", &picture, 0);
 	write_file("set/a/sparse.jpg", "\xff\xd8", 2);
 	assert_int_equal(truncate("set/a/sparse.jpg", ((off_t)1 << 30) + 1), 0);
@@ -240,18 +232,17 @@ static void a_file_beyond_what_the_loader_reads_is_not_read(void **state)
 	inspect_free(&result);
 }
 
-static void what_is_not_there_is_said_in_a_line(void **state)
+TEST_WITH(what_is_not_there_is_said_in_a_line, scratch_setup, scratch_teardown)
 {
 	struct inspect_config config = {.dataset = "none", .threads = 1};
 	struct inspect result;
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(inspect_run(&config, &result, &err), -ENOENT);
 	assert_non_null(strstr(err.message, "'none'"));
 }
 
-static void tokens_are_all_looked_at(void **state)
+TEST_WITH(tokens_are_all_looked_at, scratch_setup, scratch_teardown)
 {
 	struct inspect_config config = {
 		.dataset = "set", .threads = 2, .length = 4, .prep = "tokens"};
@@ -260,7 +251,6 @@ static void tokens_are_all_looked_at(void **state)
 	struct inspect result;
 	struct error err = {0};
 
-	(void)state;
 	narrow[696] = 60000; /* of the last window */
 	narrow[699] = 65535; /* of none */
 	write_file("set/a/1.u16", narrow, sizeof(narrow));
@@ -282,14 +272,13 @@ static void tokens_are_all_looked_at(void **state)
 	inspect_free(&result);
 }
 
-static void inspect_says_so_when_memory_runs_out(void **state)
+TEST_WITH(inspect_says_so_when_memory_runs_out, scratch_setup, scratch_teardown)
 {
 	const struct picture picture = {.width = 16, .height = 16};
 	struct inspect_config config = {.dataset = "set", .threads = 1};
 	unsigned failures = 0;
 	int status = -ENOMEM;
 
-	(void)state;
 	put("set/a/x.jpg", &picture, 0);
 	while (status != 0 && failures < 1000) {
 		struct inspect result;
@@ -309,22 +298,10 @@ static void inspect_says_so_when_memory_runs_out(void **state)
 	assert_in_range(failures, 5, 999);
 }
 
-int main(void)
+static int keep_no_index(void **state)
 {
-#define TEST(name)                                                                     \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(every_kind_is_counted),
-		TEST(broken_files_are_named_with_the_reason),
-		TEST(only_a_full_look_finds_damage_inside),
-		TEST(a_header_of_any_length_is_read),
-		TEST(headers_that_the_loader_accepts_are_accepted),
-		TEST(a_file_beyond_what_the_loader_reads_is_not_read),
-		TEST(what_is_not_there_is_said_in_a_line),
-		TEST(tokens_are_all_looked_at),
-		TEST(inspect_says_so_when_memory_runs_out),
-	};
-
-	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* keep no index */
-	return cmocka_run_group_tests_name("inspect", tests, NULL, NULL);
+	(void)state;
+	return setenv("XDG_CACHE_HOME", "/dev/null", 1);
 }
+
+TEST_GROUP(keep_no_index, NULL);

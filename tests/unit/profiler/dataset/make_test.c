@@ -1,12 +1,11 @@
 #include "loader/base/error.h"
 #include "profiler/dataset/make.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct folder {
 	char top[32], path[64]; /* path does not exist yet */
@@ -71,7 +68,7 @@ static void make_it(const struct make_config *config, uint64_t *bytes)
 	*bytes = result.bytes;
 }
 
-static void any_number_of_threads_makes_the_same_bytes(void **state)
+TEST_WITH(any_number_of_threads_makes_the_same_bytes, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config one = config_of(folder, 1), many = config_of(folder, 5);
@@ -88,7 +85,7 @@ static void any_number_of_threads_makes_the_same_bytes(void **state)
 	assert_true(shell("test $(ls $1 | wc -l) = 10", folder->path, ""));
 }
 
-static void another_seed_makes_other_pictures(void **state)
+TEST_WITH(another_seed_makes_other_pictures, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 1);
@@ -104,7 +101,7 @@ static void another_seed_makes_other_pictures(void **state)
 			   folder->path, other));
 }
 
-static void a_list_names_every_picture_and_its_class(void **state)
+TEST_WITH(a_list_names_every_picture_and_its_class, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 2);
@@ -120,7 +117,7 @@ static void a_list_names_every_picture_and_its_class(void **state)
 }
 
 /* In the order of a list, whatever makes them, and as tar reads them. */
-static void shards_hold_what_a_list_names(void **state)
+TEST_WITH(shards_hold_what_a_list_names, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 1);
@@ -180,7 +177,7 @@ static double loudness(const struct made *made, double hz)
 	return hypot(x, y);
 }
 
-static void recordings_are_tones_that_tell_their_class(void **state)
+TEST_WITH(recordings_are_tones_that_tell_their_class, set_up, tear_down)
 {
 	static const char *const names[] = {
 		"tone-0110hz/000000.wav", "tone-0113hz/000001.wav",
@@ -233,7 +230,7 @@ static uint32_t commonest(const struct made *made, size_t width, uint32_t vocabu
 	return most;
 }
 
-static void tokens_have_a_class_and_a_width(void **state)
+TEST_WITH(tokens_have_a_class_and_a_width, set_up, tear_down)
 {
 	struct make_config config = config_of(*state, 2);
 	char other[80];
@@ -258,7 +255,7 @@ static void tokens_have_a_class_and_a_width(void **state)
 	assert_int_equal(commonest(&made, 4, 128256), 128256 / 2);
 }
 
-static void what_is_there_is_never_touched(void **state)
+TEST_WITH(what_is_there_is_never_touched, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 1);
@@ -271,7 +268,7 @@ static void what_is_there_is_never_touched(void **state)
 	assert_true(shell("test $(ls $1) = notes", folder->path, ""));
 }
 
-static void an_empty_folder_is_used_and_kept(void **state)
+TEST_WITH(an_empty_folder_is_used_and_kept, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 1);
@@ -288,7 +285,7 @@ static void stop_after_five(void *arg, size_t made)
 		atomic_store((atomic_bool *)arg, true);
 }
 
-static void stopped_it_leaves_nothing(void **state)
+TEST_WITH(stopped_it_leaves_nothing, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 2);
@@ -303,7 +300,7 @@ static void stopped_it_leaves_nothing(void **state)
 	assert_int_equal(access(folder->path, F_OK), -1);
 }
 
-static void shards_that_are_stopped_leave_nothing(void **state)
+TEST_WITH(shards_that_are_stopped_leave_nothing, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 2);
@@ -321,7 +318,7 @@ static void shards_that_are_stopped_leave_nothing(void **state)
 }
 
 /* A limit of the file size does what a full disk does: write() fails. */
-static void a_failed_write_is_named_and_leaves_nothing(void **state)
+TEST_WITH(a_failed_write_is_named_and_leaves_nothing, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 2);
@@ -341,7 +338,7 @@ static void a_failed_write_is_named_and_leaves_nothing(void **state)
 	assert_int_equal(access(folder->path, F_OK), -1);
 }
 
-static void an_impossible_folder_is_named_in_one_line(void **state)
+TEST_WITH(an_impossible_folder_is_named_in_one_line, set_up, tear_down)
 {
 	const struct folder *folder = *state;
 	struct make_config config = config_of(folder, 1);
@@ -377,32 +374,10 @@ static void assert_memory_is_missed(const struct folder *folder,
 	assert_true(shell("rm -r $1", folder->path, ""));
 }
 
-static void make_says_so_when_memory_runs_out(void **state)
+TEST_WITH(make_says_so_when_memory_runs_out, set_up, tear_down)
 {
 	assert_memory_is_missed(*state, MAKE_LIST);
 	assert_memory_is_missed(*state, MAKE_TAR);
 	assert_memory_is_missed(*state, MAKE_AUDIO);
 	assert_memory_is_missed(*state, MAKE_TOKENS);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(any_number_of_threads_makes_the_same_bytes),
-		TEST(another_seed_makes_other_pictures),
-		TEST(a_list_names_every_picture_and_its_class),
-		TEST(shards_hold_what_a_list_names),
-		TEST(shards_that_are_stopped_leave_nothing),
-		TEST(recordings_are_tones_that_tell_their_class),
-		TEST(tokens_have_a_class_and_a_width),
-		TEST(what_is_there_is_never_touched),
-		TEST(an_empty_folder_is_used_and_kept),
-		TEST(stopped_it_leaves_nothing),
-		TEST(a_failed_write_is_named_and_leaves_nothing),
-		TEST(an_impossible_folder_is_named_in_one_line),
-		TEST(make_says_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("make", tests, NULL, NULL);
 }

@@ -4,16 +4,13 @@
 #include "profiler/dataset/shrink.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Decodes all of it; the caller frees it. Three bytes a pixel. */
 static uint8_t *decoded(const uint8_t *bytes, size_t size, struct jpeg_info *info)
@@ -97,9 +94,8 @@ static void shrinks(const struct picture *picture, unsigned shorter, unsigned wi
 	shrinker_free(shrinker);
 }
 
-static void pictures_get_smaller(void **state)
+TEST(pictures_get_smaller)
 {
-	(void)state;
 	shrinks(&(struct picture){.width = 300, .height = 200}, 100, 150, 100);
 	shrinks(&(struct picture){.width = 120, .height = 240, .h = 2, .v = 2}, 50, 50,
 		100);
@@ -109,9 +105,8 @@ static void pictures_get_smaller(void **state)
 		99, 198, 99);
 }
 
-static void a_turned_picture_stays_turned(void **state)
+TEST(a_turned_picture_stays_turned)
 {
-	(void)state;
 	for (unsigned turned = 1; turned <= 8; turned++)
 		shrinks(&(struct picture){.width = 160,
 					  .height = 120,
@@ -119,7 +114,7 @@ static void a_turned_picture_stays_turned(void **state)
 			60, 80, 60);
 }
 
-static void small_ones_stay_as_they_are(void **state)
+TEST(small_ones_stay_as_they_are)
 {
 	struct shrinker *shrinker = shrinker_new();
 	struct shrunk shrunk;
@@ -127,14 +122,13 @@ static void small_ones_stay_as_they_are(void **state)
 	unsigned char *jpeg =
 		picture_jpeg(&(struct picture){.width = 100, .height = 80}, &size);
 
-	(void)state;
 	assert_int_equal(shrinker_run(shrinker, jpeg, size, 80, 95, &shrunk, NULL), 0);
 	assert_true(shrunk.same && shrunk.bytes == jpeg && shrunk.size == size);
 	free(jpeg);
 	shrinker_free(shrinker);
 }
 
-static void broken_ones_are_refused_and_the_next_works(void **state)
+TEST(broken_ones_are_refused_and_the_next_works)
 {
 	struct shrinker *shrinker = shrinker_new();
 	struct shrunk shrunk;
@@ -143,7 +137,6 @@ static void broken_ones_are_refused_and_the_next_works(void **state)
 	unsigned char *jpeg =
 		picture_jpeg(&(struct picture){.width = 300, .height = 200}, &size);
 
-	(void)state;
 	assert_int_equal(shrinker_run(shrinker, jpeg, size / 2, 50, 95, &shrunk, &err),
 			 -EBADMSG);
 	assert_true(err.message[0] != '\0');
@@ -154,14 +147,13 @@ static void broken_ones_are_refused_and_the_next_works(void **state)
 	shrinker_free(shrinker);
 }
 
-static void memory_may_be_short(void **state)
+TEST(memory_may_be_short)
 {
 	int result = -ENOMEM;
 	size_t size;
 	unsigned char *jpeg =
 		picture_jpeg(&(struct picture){.width = 64, .height = 48}, &size);
 
-	(void)state;
 	for (unsigned n = 1; result == -ENOMEM; n++) {
 		struct shrinker *shrinker;
 		struct shrunk shrunk;
@@ -176,17 +168,4 @@ static void memory_may_be_short(void **state)
 	}
 	assert_int_equal(result, 0);
 	free(jpeg);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pictures_get_smaller),
-		cmocka_unit_test(a_turned_picture_stays_turned),
-		cmocka_unit_test(small_ones_stay_as_they_are),
-		cmocka_unit_test(broken_ones_are_refused_and_the_next_works),
-		cmocka_unit_test(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests_name("shrink", tests, NULL, NULL);
 }

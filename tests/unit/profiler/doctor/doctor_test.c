@@ -1,19 +1,15 @@
 /* The doctor sees what is there, and what is taken away. */
 #include "profiler/doctor/check.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/dsa-doctor-XXXXXX";
 
@@ -55,22 +51,20 @@ static enum doctor_status status_of(const char *dataset, const char *program,
 	return line(&doctor, name)->status;
 }
 
-static void only_what_was_named_is_examined(void **state)
+TEST(only_what_was_named_is_examined)
 {
 	struct doctor doctor;
 
-	(void)state;
 	doctor_examine(&doctor, NULL, NULL);
 	assert_null(line(&doctor, "data set"));
 	assert_null(line(&doctor, "program"));
 	assert_non_null(line(&doctor, "kernel"));
 }
 
-static void every_line_that_is_not_ok_says_how_to_mend_it(void **state)
+TEST(every_line_that_is_not_ok_says_how_to_mend_it)
 {
 	struct doctor doctor;
 
-	(void)state;
 	doctor_examine_one(&doctor, "/no/such/place", "/no/such/program");
 	for (size_t i = 0; i < doctor.count; i++) {
 		assert_true(doctor.lines[i].found[0] != '\0');
@@ -79,12 +73,11 @@ static void every_line_that_is_not_ok_says_how_to_mend_it(void **state)
 	}
 }
 
-static void a_data_set_must_hold_a_file(void **state)
+TEST(a_data_set_must_hold_a_file)
 {
 	struct doctor doctor;
 	char file[64];
 
-	(void)state;
 	assert_int_equal(status_of("/no/such/place", NULL, "data set"), DOCTOR_BROKEN);
 	assert_int_equal(status_of(folder, NULL, "data set"), DOCTOR_BROKEN);
 	doctor_examine(&doctor, folder, NULL);
@@ -101,12 +94,11 @@ static void a_data_set_must_hold_a_file(void **state)
 	unlink(file);
 }
 
-static void pictures_that_are_none_are_broken(void **state)
+TEST(pictures_that_are_none_are_broken)
 {
 	struct doctor doctor;
 	char class[64], file[80];
 
-	(void)state;
 	snprintf(class, sizeof(class), "%s/class", folder);
 	snprintf(file, sizeof(file), "%s/a.jpg", class);
 	mkdir(class, 0700);
@@ -120,12 +112,11 @@ static void pictures_that_are_none_are_broken(void **state)
 	rmdir(class);
 }
 
-static void tokens_are_looked_at(void **state)
+TEST(tokens_are_looked_at)
 {
 	struct doctor doctor;
 	char file[64];
 
-	(void)state;
 	snprintf(file, sizeof(file), "%s/one.u16", folder);
 	write_file(file, "abcdefgh", 8, 0600);
 	doctor_examine(&doctor, folder, NULL);
@@ -133,11 +124,10 @@ static void tokens_are_looked_at(void **state)
 	unlink(file);
 }
 
-static void a_program_must_start(void **state)
+TEST(a_program_must_start)
 {
 	char file[64];
 
-	(void)state;
 	snprintf(file, sizeof(file), "%s/program", folder);
 	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_BROKEN);
 	write_file(file, "#!/bin/sh\n", 10, 0600);
@@ -148,14 +138,13 @@ static void a_program_must_start(void **state)
 	assert_int_equal(status_of(NULL, folder, "program"), DOCTOR_BROKEN);
 }
 
-static void an_interpreter_that_is_missing_is_named(void **state)
+TEST(an_interpreter_that_is_missing_is_named)
 {
 	static const char *const lines[] = {"#!/no/such/python3 -u\n",
 					    "#! /usr/bin/env -S A=b no-such-python3\n"};
 	struct doctor doctor;
 	char file[64];
 
-	(void)state;
 	snprintf(file, sizeof(file), "%s/script", folder);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		write_file(file, lines[i], strlen(lines[i]), 0700);
@@ -167,7 +156,7 @@ static void an_interpreter_that_is_missing_is_named(void **state)
 }
 
 /* This program, which needs a library that nobody has. */
-static void a_library_that_is_missing_is_named(void **state)
+TEST(a_library_that_is_missing_is_named)
 {
 	static char bytes[1 << 23];
 	struct doctor doctor;
@@ -175,7 +164,6 @@ static void a_library_that_is_missing_is_named(void **state)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	ssize_t size = read(fd, bytes, sizeof(bytes));
 
-	(void)state;
 	close(fd);
 	assert_true(size > 0);
 	/* also where the name stands above */
@@ -190,11 +178,10 @@ static void a_library_that_is_missing_is_named(void **state)
 	unlink(file);
 }
 
-static void a_program_without_the_loader_is_told(void **state)
+TEST(a_program_without_the_loader_is_told)
 {
 	char file[64];
 
-	(void)state;
 	assert_int_equal(status_of(NULL, "true", "program"), DOCTOR_LIMITED);
 	snprintf(file, sizeof(file), "%s/program", folder);
 	write_file(file, "\177ELF...libdsa.so.1", 19, 0700);
@@ -202,11 +189,10 @@ static void a_program_without_the_loader_is_told(void **state)
 	unlink(file);
 }
 
-static void a_program_called_as_python_is_not_started(void **state)
+TEST(a_program_called_as_python_is_not_started)
 {
 	char file[64], ran[64], text[128];
 
-	(void)state;
 	snprintf(file, sizeof(file), "%s/python-train.sh", folder);
 	snprintf(ran, sizeof(ran), "%s/ran", folder);
 	snprintf(text, sizeof(text), "#!/bin/sh\n: >%s\n", ran);
@@ -216,7 +202,7 @@ static void a_program_called_as_python_is_not_started(void **state)
 	unlink(file);
 }
 
-static void a_helper_that_does_not_end_is_killed(void **state)
+TEST(a_helper_that_does_not_end_is_killed)
 {
 	static const char *const slow[] = {"sh", "-c",
 					   "echo one; echo two; exec sleep 99", NULL};
@@ -225,7 +211,6 @@ static void a_helper_that_does_not_end_is_killed(void **state)
 	static const char *const none[] = {"/no/such/program", NULL};
 	char said[16];
 
-	(void)state;
 	assert_int_equal(check_ask(slow, .1, "w", said, sizeof(said)), -1);
 	assert_int_equal(check_ask(quick, 99, "w", said, sizeof(said)), 7);
 	assert_string_equal(said, "two");
@@ -233,18 +218,17 @@ static void a_helper_that_does_not_end_is_killed(void **state)
 	assert_string_equal(said, "");
 }
 
-static void a_tool_that_is_not_in_the_path_is_missing(void **state)
+TEST(a_tool_that_is_not_in_the_path_is_missing)
 {
 	char *path = strdup(getenv("PATH"));
 
-	(void)state;
 	setenv("PATH", folder, 1);
 	assert_int_equal(status_of(NULL, NULL, "gnuplot"), DOCTOR_LIMITED);
 	setenv("PATH", path, 1);
 	free(path);
 }
 
-static void a_driver_is_told_as_it_is(void **state)
+TEST(a_driver_is_told_as_it_is)
 {
 	static const struct {
 		struct check_driver driver;
@@ -277,7 +261,6 @@ static void a_driver_is_told_as_it_is(void **state)
 		 "driver of /dev/nvidiactl is loaded, but there is no libcuda.so.1"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct doctor_line told = {.name = "gpu"};
 
@@ -288,9 +271,8 @@ static void a_driver_is_told_as_it_is(void **state)
 	}
 }
 
-static void a_cupti_is_no_newer_than_the_driver(void **state)
+TEST(a_cupti_is_no_newer_than_the_driver)
 {
-	(void)state;
 	assert_true(check_cupti_fits("libcupti.so.13", 13000));
 	assert_true(check_cupti_fits("/usr/local/cuda/lib64/libcupti.so.12", 13000));
 	assert_true(check_cupti_fits("libcupti.so.11.8", 12040));
@@ -299,11 +281,10 @@ static void a_cupti_is_no_newer_than_the_driver(void **state)
 	assert_false(check_cupti_fits("/opt/cuda/lib64/libcupti.so.13", 12080));
 }
 
-static void a_limit_of_locked_memory_is_seen(void **state)
+TEST(a_limit_of_locked_memory_is_seen)
 {
 	struct rlimit limit, less;
 
-	(void)state;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	less = limit;
 	less.rlim_cur = 4096;
@@ -312,12 +293,11 @@ static void a_limit_of_locked_memory_is_seen(void **state)
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-static void a_narrow_affinity_is_seen(void **state)
+TEST(a_narrow_affinity_is_seen)
 {
 	cpu_set_t all, one;
 	int first = 0;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	if (CPU_COUNT(&all) < 2)
 		skip();
@@ -330,55 +310,36 @@ static void a_narrow_affinity_is_seen(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
-static void who_is_busy_is_told(void **state)
+TEST(who_is_busy_is_told)
 {
 	const char *found;
 	struct doctor doctor;
 
-	(void)state;
 	doctor_examine(&doctor, NULL, NULL);
 	found = line(&doctor, "other programs")->found;
 	assert_true(strstr(found, "% of the CPU now (load ") != NULL ||
 		    strstr(found, "not known") != NULL);
 }
 
-static void a_name_stays_on_one_line(void **state)
+TEST(a_name_stays_on_one_line)
 {
 	struct doctor doctor;
 
-	(void)state;
 	doctor_examine_one(&doctor, "no\nsuch\nplace", "no\033[31mprogram");
 	assert_null(strchr(line(&doctor, "data set")->found, '\n'));
 	assert_null(strchr(line(&doctor, "program")->found, '\033'));
 }
 
-int main(void)
+static int make_folder(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_was_named_is_examined),
-		cmocka_unit_test(every_line_that_is_not_ok_says_how_to_mend_it),
-		cmocka_unit_test(a_data_set_must_hold_a_file),
-		cmocka_unit_test(pictures_that_are_none_are_broken),
-		cmocka_unit_test(tokens_are_looked_at),
-		cmocka_unit_test(a_program_must_start),
-		cmocka_unit_test(an_interpreter_that_is_missing_is_named),
-		cmocka_unit_test(a_library_that_is_missing_is_named),
-		cmocka_unit_test(a_program_without_the_loader_is_told),
-		cmocka_unit_test(a_program_called_as_python_is_not_started),
-		cmocka_unit_test(a_helper_that_does_not_end_is_killed),
-		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
-		cmocka_unit_test(a_driver_is_told_as_it_is),
-		cmocka_unit_test(a_cupti_is_no_newer_than_the_driver),
-		cmocka_unit_test(a_limit_of_locked_memory_is_seen),
-		cmocka_unit_test(a_narrow_affinity_is_seen),
-		cmocka_unit_test(who_is_busy_is_told),
-		cmocka_unit_test(a_name_stays_on_one_line),
-	};
-	int failed;
-
-	if (mkdtemp(folder) == NULL)
-		return 1;
-	failed = cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
-	rmdir(folder);
-	return failed;
+	(void)state;
+	return mkdtemp(folder) == NULL ? -1 : 0;
 }
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+TEST_GROUP(make_folder, remove_folder);

@@ -11,17 +11,14 @@
 #include "profiler/io/dsa_io.h"
 #include "profiler/session/window.h"
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
 	WORKERS = 2,
@@ -277,7 +274,5 @@ static inline void assert_asked(const char *log)
 	fake.log[strlen(log)] = '\0';
 	assert_string_equal(fake.log, log);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 #endif

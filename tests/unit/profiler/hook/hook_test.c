@@ -2,13 +2,13 @@
  * hook_test.c - a loader that the program brought: what the session hears of it, when it is
  * refused, what it counts, and how it ends.
  */
+#include "tests/lib/test.h"
 #include "tests/unit/profiler/hook/fake_loader.h"
 
-static void describes_what_it_loads(void **state)
+TEST_WITH(describes_what_it_loads, begin, end)
 {
 	const struct trace_loader *about = &driven.trace->loader;
 
-	(void)state;
 	assert_int_equal(driven.trace->loader_ready, 1);
 	assert_int_equal(about->kind, TRACE_TORCH);
 	assert_string_equal(about->dataset, "/pictures");
@@ -34,30 +34,26 @@ static void fails(const char *what)
 	assert_true(dsa_hook_left());
 }
 
-static void a_drain_that_fails_ends_it(void **state)
+TEST_WITH(a_drain_that_fails_ends_it, begin, end)
 {
-	(void)state;
 	fails("drain");
 }
 
-static void a_list_that_fails_ends_it(void **state)
+TEST_WITH(a_list_that_fails_ends_it, begin, end)
 {
-	(void)state;
 	fails("list");
 }
 
-static void a_start_that_fails_ends_it(void **state)
+TEST_WITH(a_start_that_fails_ends_it, begin, end)
 {
-	(void)state;
 	fails("list!");
 }
 
-static void another_epoch_refuses_the_window(void **state)
+TEST_WITH(another_epoch_refuses_the_window, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0), *again;
 	const char *why;
 
-	(void)state;
 	while (cached->steps < 1)
 		assert_true(fake_step());
 	dsa_hook_cut(0);
@@ -70,12 +66,11 @@ static void another_epoch_refuses_the_window(void **state)
 	assert_true(proven(again, NULL));
 }
 
-static void a_step_outside_is_in_no_window(void **state)
+TEST_WITH(a_step_outside_is_in_no_window, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 	uint32_t steps;
 
-	(void)state;
 	while (cached->steps < 3)
 		assert_true(fake_step());
 	steps = cached->steps;
@@ -85,9 +80,8 @@ static void a_step_outside_is_in_no_window(void **state)
 	assert_true(cached->outside_ns > 0);
 }
 
-static void the_end_is_told(void **state)
+TEST_WITH(the_end_is_told, begin, end)
 {
-	(void)state;
 	assert_true(fake_step());
 	driven.trace->stop = 1;
 	assert_false(fake_step());
@@ -96,26 +90,23 @@ static void the_end_is_told(void **state)
 			 1);
 }
 
-static void a_second_loader_is_refused(void **state)
+TEST_WITH(a_second_loader_is_refused, begin, end)
 {
-	(void)state;
 	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), -EBUSY);
 }
 
-static void a_program_with_libdsa_is_its_own(void **state)
+TEST_WITH(a_program_with_libdsa_is_its_own, begin, end)
 {
-	(void)state;
 	dsa_hook_close();
 	assert_int_equal(driven.trace->driver, 1);
 	driven.trace->loader.kind = TRACE_LIBDSA;
 	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), -EBUSY);
 }
 
-static void a_loader_follows_one_of_which_nothing_was_measured(void **state)
+TEST_WITH(a_loader_follows_one_of_which_nothing_was_measured, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 
-	(void)state;
 	while (cached->steps < 1)
 		assert_true(fake_step());
 	dsa_hook_cut(0);
@@ -129,9 +120,8 @@ static void a_loader_follows_one_of_which_nothing_was_measured(void **state)
 	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), -EBUSY);
 }
 
-static void why_it_goes_on_without_dsa_is_kept(void **state)
+TEST_WITH(why_it_goes_on_without_dsa_is_kept, begin, end)
 {
-	(void)state;
 	assert_false(dsa_hook_observes());
 	fake.page->throttled = 1;
 	dsa_hook_refuse("no _task_info");
@@ -146,9 +136,8 @@ static uint64_t counted(enum trace_counter counter)
 	return trace_driver(driven.trace)->counters[counter];
 }
 
-static void what_samples_take_is_counted_from_rest_to_rest(void **state)
+TEST_WITH(what_samples_take_is_counted_from_rest_to_rest, begin, end)
 {
-	(void)state;
 	driven.trace->observe = 1;
 	driven.trace->until_samples = 80;
 	assert_int_equal(dsa_hook_observes(), 2);
@@ -162,9 +151,8 @@ static void what_samples_take_is_counted_from_rest_to_rest(void **state)
 }
 
 /* What is observed is throttled by dsa, from the start on. */
-static void observed_programs_stay_throttled(void **state)
+TEST_WITH(observed_programs_stay_throttled, begin, end)
 {
-	(void)state;
 	driven.trace->observe = 1;
 	fake.page->throttled = 1;
 	assert_int_equal(dsa_hook_observes(), 1);
@@ -176,14 +164,13 @@ static void observed_programs_stay_throttled(void **state)
 }
 
 /* Of which there are more than records. */
-static void an_observed_run_has_whole_epochs_up_to_its_end(void **state)
+TEST_WITH(an_observed_run_has_whole_epochs_up_to_its_end, begin, end)
 {
 	enum { STEPS = TRACE_BATCHES / 4, EPOCHS = 11, KEPT = 3 }; /* 0, 4, 8 */
 	const struct trace *trace = driven.trace;
 	struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, 0);
 	uint32_t batches[EPOCHS] = {0}, steps[EPOCHS] = {0};
 
-	(void)state;
 	driven.trace->observe = 1;
 	window->length_ns = UINT64_MAX / 2;
 	for (uint32_t step = 0; step < EPOCHS * STEPS; step++) {
@@ -224,14 +211,13 @@ static void begin_epoch_of(uint64_t loader)
 
 /* Each epoch has an iterator of its own; the first is left with 2 batches that it does not
  * want, another loader validates, and one more comes late. */
-static void batches_of_other_loaders_are_not_observed(void **state)
+TEST_WITH(batches_of_other_loaders_are_not_observed, begin, end)
 {
 	enum { STEPS = 10 };
 	const struct trace *trace = driven.trace;
 	struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, 0);
 	uint32_t batches[3] = {0};
 
-	(void)state;
 	driven.trace->observe = 1;
 	window->length_ns = UINT64_MAX / 2;
 	dsa_hook_loader(11);
@@ -265,13 +251,12 @@ static int open_anew(uint32_t untrained)
 }
 
 /* In this process or another one; not of what trained, nor for what does not either. */
-static void what_only_evaluated_is_forgotten_for_what_trains(void **state)
+TEST_WITH(what_only_evaluated_is_forgotten_for_what_trains, begin, end)
 {
 	enum { STEPS = 30 };
 	struct trace *trace = driven.trace;
 	const struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, 0);
 
-	(void)state;
 	dsa_hook_close();
 	trace->observe = 1;
 	trace->windows[0].length_ns = UINT64_MAX;
@@ -300,9 +285,8 @@ static void what_only_evaluated_is_forgotten_for_what_trains(void **state)
 	assert_int_equal(open_anew(0), -EBUSY);
 }
 
-static void one_of_several_programs_is_refused(void **state)
+TEST_WITH(one_of_several_programs_is_refused, begin, end)
 {
-	(void)state;
 	dsa_hook_close();
 	driven.trace->driver = 0;
 	fake.page->several = 1;
@@ -311,9 +295,8 @@ static void one_of_several_programs_is_refused(void **state)
 	assert_non_null(strstr(driven.trace->unmeasured_why, "several programs"));
 }
 
-static void starts_of_epochs_add_up(void **state)
+TEST_WITH(starts_of_epochs_add_up, begin, end)
 {
-	(void)state;
 	dsa_hook_epoch(5, 0);
 	dsa_hook_epoch(7, 3);
 	assert_int_equal(driven.trace->epoch_starts, 2);
@@ -321,30 +304,4 @@ static void starts_of_epochs_add_up(void **state)
 	assert_int_equal(fake.page->epoch_first_ns, 5);
 	dsa_hook_share(9);
 	assert_int_equal(driven.trace->share_ns, 9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(describes_what_it_loads),
-		TEST(a_drain_that_fails_ends_it),
-		TEST(a_list_that_fails_ends_it),
-		TEST(a_start_that_fails_ends_it),
-		TEST(another_epoch_refuses_the_window),
-		TEST(a_step_outside_is_in_no_window),
-		TEST(the_end_is_told),
-		TEST(a_second_loader_is_refused),
-		TEST(a_program_with_libdsa_is_its_own),
-		TEST(a_loader_follows_one_of_which_nothing_was_measured),
-		TEST(why_it_goes_on_without_dsa_is_kept),
-		TEST(starts_of_epochs_add_up),
-		TEST(what_samples_take_is_counted_from_rest_to_rest),
-		TEST(observed_programs_stay_throttled),
-		TEST(an_observed_run_has_whole_epochs_up_to_its_end),
-		TEST(batches_of_other_loaders_are_not_observed),
-		TEST(what_only_evaluated_is_forgotten_for_what_trains),
-		TEST(one_of_several_programs_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("hook", tests, NULL, NULL);
 }

@@ -7,15 +7,12 @@
 #include "profiler/io/dsa_io.h"
 #include "profiler/session/window.h"
 #include "tests/lib/driven.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct watched {
 	struct io_page *page;
@@ -148,45 +145,40 @@ static int end(void **state)
 
 /* ---- tests ---- */
 
-static void nothing_is_known_of_its_data(void **state)
+TEST_WITH(nothing_is_known_of_its_data, begin, end)
 {
 	const struct trace_loader *about = &driven.trace->loader;
 
-	(void)state;
 	assert_int_equal(about->kind, TRACE_WATCH);
 	assert_false(about->memory);
 	assert_int_equal(about->dataset_bytes, 0);
 }
 
-static void what_the_asking_thread_reads_is_told(void **state)
+TEST_WITH(what_the_asking_thread_reads_is_told, begin, end)
 {
 	const struct trace_window *real;
 
-	(void)state;
 	real = watched_run(TRACE_REAL);
 	assert_true(real->made.batches >= real->steps);
 	assert_int_equal(real->batch_records, real->made.batches);
 }
 
-static void what_other_threads_read_is_not(void **state)
+TEST_WITH(what_other_threads_read_is_not, begin, end)
 {
-	(void)state;
 	watched.others_ns = 1;
 	assert_int_equal(watched_run(TRACE_REAL)->batch_records, 0);
 }
 
-static void what_no_call_shows_is_not(void **state)
+TEST_WITH(what_no_call_shows_is_not, begin, end)
 {
-	(void)state;
 	watched.flags = IO_MAPPED;
 	assert_int_equal(watched_run(TRACE_REAL)->batch_records, 0);
 }
 
-static void batches_of_a_loader_below_are_none(void **state)
+TEST_WITH(batches_of_a_loader_below_are_none, begin, end)
 {
 	const struct trace_window *real, *synthetic;
 
-	(void)state;
 	watched.below = 2;
 	real = watched_run(TRACE_REAL);
 	assert_int_equal(real->made.batches, real->batch_records);
@@ -195,21 +187,19 @@ static void batches_of_a_loader_below_are_none(void **state)
 	assert_int_equal(synthetic->made.batches, 0);
 }
 
-static void windows_are_of_the_rounds_that_it_turned_out_to_have(void **state)
+TEST_WITH(windows_are_of_the_rounds_that_it_turned_out_to_have, begin, end)
 {
-	(void)state;
 	dsa_hook_round(7);
 	assert_int_equal(watched_run(TRACE_REAL)->steps % 7, 0);
 	assert_int_equal(watched_run(TRACE_SYNTHETIC)->steps % 7, 0);
 }
 
 /* As when the program begins another pass there. */
-static void steps_outside_are_outside_once(void **state)
+TEST_WITH(steps_outside_are_outside_once, begin, end)
 {
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	uint64_t began = clock_now();
 
-	(void)state;
 	window->block = 0;
 	for (unsigned i = 0; i < 100; i++) {
 		assert_int_equal(dsa_hook_request(clock_now()), 1);
@@ -218,21 +208,4 @@ static void steps_outside_are_outside_once(void **state)
 	}
 	assert_int_equal(window->steps, 0);
 	assert_true(window->outside_ns <= clock_now() - began);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nothing_is_known_of_its_data),
-		TEST(what_the_asking_thread_reads_is_told),
-		TEST(what_other_threads_read_is_not),
-		TEST(what_no_call_shows_is_not),
-		TEST(batches_of_a_loader_below_are_none),
-		TEST(windows_are_of_the_rounds_that_it_turned_out_to_have),
-		TEST(steps_outside_are_outside_once),
-	};
-
-	return cmocka_run_group_tests_name("hook_watch", tests, NULL, NULL);
 }

@@ -2,15 +2,15 @@
  * hook_windows_test.c - a loader that the program brought in the windows of a session: what
  * its hook is asked for, what is done to its files, and what proves its windows.
  */
+#include "tests/lib/test.h"
 #include "tests/unit/profiler/hook/fake_loader.h"
 
-static void three_kinds_of_two_blocks_have_one_list(void **state)
+TEST_WITH(three_kinds_of_two_blocks_have_one_list, begin, end)
 {
 	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 2, 0);
 	struct trace_window *cached = asked(TRACE_CACHED, 2, 0);
 	struct trace_window *real = asked(TRACE_REAL, 3, TRACE_WARM);
 
-	(void)state;
 	fake_train(real);
 	assert_asked(" drain clear list pool drain read100 list! drain "
 		     "read100 list!");
@@ -26,11 +26,10 @@ static void three_kinds_of_two_blocks_have_one_list(void **state)
 }
 
 /* Again, by a loader whose batches were seen to be of mapped files. */
-static void batches_that_do_not_come_again_are_of_the_stream(void **state)
+TEST_WITH(batches_that_do_not_come_again_are_of_the_stream, begin, end)
 {
 	struct trace_window *synthetic, *cached, *real;
 
-	(void)state;
 	dsa_hook_close();
 	driven.trace->driver = 0;
 	driven.trace->driver_done = 0;
@@ -54,12 +53,11 @@ static void batches_that_do_not_come_again_are_of_the_stream(void **state)
 }
 
 /* What is read is other than when it was listed, in two windows. */
-static void lists_that_do_not_come_again_are_given_up(void **state)
+TEST_WITH(lists_that_do_not_come_again_are_given_up, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0), *real, *stream;
 	const char *why;
 
-	(void)state;
 	real = asked(TRACE_REAL, 0, TRACE_WARM);
 	fake.more = 1;
 	fake_train(cached);
@@ -81,9 +79,8 @@ static void lists_that_do_not_come_again_are_given_up(void **state)
 }
 
 /* As those of which one is not: what a program keeps of a data base leaves no window proven. */
-static void lists_of_which_a_part_does_not_come_again_are_given_up_later(void **state)
+TEST_WITH(lists_of_which_a_part_does_not_come_again_are_given_up_later, begin, end)
 {
-	(void)state;
 	fake.more = 1;
 	fake.more_of = LISTED;
 	for (unsigned i = 0; i < 4; i++) {
@@ -95,11 +92,10 @@ static void lists_of_which_a_part_does_not_come_again_are_given_up_later(void **
 }
 
 /* As of a program that changed its data once. */
-static void lists_that_mostly_come_again_are_kept(void **state)
+TEST_WITH(lists_that_mostly_come_again_are_kept, begin, end)
 {
 	struct trace_window *cached;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		cached = asked(TRACE_CACHED, 0, 0);
 		fake.more = i % 2;
@@ -108,11 +104,10 @@ static void lists_that_mostly_come_again_are_kept(void **state)
 	assert_string_equal(driven.trace->loader.no_list, "");
 }
 
-static void windows_are_whole_rounds(void **state)
+TEST_WITH(windows_are_whole_rounds, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 
-	(void)state;
 	cached->min_steps = 1;
 	cached->settle = 1;
 	cached->length_ns = 1;
@@ -121,22 +116,20 @@ static void windows_are_whole_rounds(void **state)
 	assert_int_equal(cached->made.batches, (4 + 2) * WORKERS);
 }
 
-static void a_warm_up_is_the_program_as_it_began(void **state)
+TEST_WITH(a_warm_up_is_the_program_as_it_began, begin, end)
 {
 	struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, TRACE_WARMUP);
 
-	(void)state;
 	fake_train(window);
 	assert_asked(" drain stream");
 	assert_true(proven(window, NULL));
 }
 
-static void drawn_hits_evict_the_rest(void **state)
+TEST_WITH(drawn_hits_evict_the_rest, begin, end)
 {
 	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
 	const char *why;
 
-	(void)state;
 	real->hit = .25;
 	real->min_steps = 60;
 	real->length_ns = UINT64_C(3600000000000);
@@ -153,11 +146,10 @@ static void drawn_hits_evict_the_rest(void **state)
 	assert_non_null(strstr(why, "were evicted"));
 }
 
-static void so_they_do_of_others_files(void **state)
+TEST_WITH(so_they_do_of_others_files, begin, end)
 {
 	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
 
-	(void)state;
 	real->hit = .25;
 	fake.storage = FILE_BYTES * 3 / 4;
 	fake.others = true;
@@ -168,11 +160,10 @@ static void so_they_do_of_others_files(void **state)
 }
 
 /* As many as cached ones, where as few steps are asked for. */
-static void drawn_windows_are_whole_rounds_too(void **state)
+TEST_WITH(drawn_windows_are_whole_rounds_too, begin, end)
 {
 	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
 
-	(void)state;
 	real->min_steps = 1;
 	real->length_ns = 1;
 	dsa_hook_round(7);
@@ -182,13 +173,12 @@ static void drawn_windows_are_whole_rounds_too(void **state)
 }
 
 /* Of batches that open many files a list has fewer. */
-static void a_list_has_room_for_its_files(void **state)
+TEST_WITH(a_list_has_room_for_its_files, begin, end)
 {
 	enum { OPENS = 1000 };
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 	const char *why;
 
-	(void)state;
 	fake.page->slots[0].counters[IO_batches] = 2;
 	fake.page->slots[0].counters[IO_opens] = 2 * OPENS;
 	cached->min_steps = 1000;
@@ -205,12 +195,11 @@ static void a_list_has_room_for_its_files(void **state)
 	assert_non_null(strstr(why, "no room for 5 parts"));
 }
 
-static void reads_that_are_not_seen_are_told(void **state)
+TEST_WITH(reads_that_are_not_seen_are_told, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 	const char *why;
 
-	(void)state;
 	while (cached->steps < 1)
 		assert_true(fake_step());
 	fake.page->slots[0].counters[IO_proc_bytes] += UINT64_C(100000000000);
@@ -221,12 +210,11 @@ static void reads_that_are_not_seen_are_told(void **state)
 }
 
 /* Nothing that was read is seen, but batches wait for storage. */
-static void so_are_batches_that_wait_for_storage_alone(void **state)
+TEST_WITH(so_are_batches_that_wait_for_storage_alone, begin, end)
 {
 	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_WARM);
 	const char *why;
 
-	(void)state;
 	fake.blind = true;
 	fake.storage = 4096;
 	fake_train(real);
@@ -235,23 +223,21 @@ static void so_are_batches_that_wait_for_storage_alone(void **state)
 	assert_non_null(strstr(why, "calls that are not seen"));
 }
 
-static void of_an_epoch_without_a_list_nothing_is_drawn(void **state)
+TEST_WITH(of_an_epoch_without_a_list_nothing_is_drawn, begin, end)
 {
 	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
 
-	(void)state;
 	fake.list_room = 5;
 	fake_train(real);
 	assert_asked(" drain clear list read100 list!");
 	assert_int_equal(real->flags, TRACE_WARM);
 }
 
-static void batches_that_read_something_else_are_void(void **state)
+TEST_WITH(batches_that_read_something_else_are_void, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 	const char *why;
 
-	(void)state;
 	fake.more = 1;
 	fake_train(cached);
 	assert_int_equal(cached->made.other, cached->made.batches);
@@ -259,21 +245,19 @@ static void batches_that_read_something_else_are_void(void **state)
 	assert_non_null(strstr(why, "something else than the first time"));
 }
 
-static void cached_windows_that_read_from_storage_are_void(void **state)
+TEST_WITH(cached_windows_that_read_from_storage_are_void, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 
-	(void)state;
 	fake.storage = FILE_BYTES / 50;
 	fake_train(cached);
 	assert_false(proven(cached, NULL));
 }
 
-static void synthetic_windows_with_a_batch_are_void(void **state)
+TEST_WITH(synthetic_windows_with_a_batch_are_void, begin, end)
 {
 	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
 
-	(void)state;
 	while (synthetic->steps < 3)
 		assert_true(fake_step());
 	make(OWN);
@@ -282,12 +266,11 @@ static void synthetic_windows_with_a_batch_are_void(void **state)
 	assert_false(proven(synthetic, NULL));
 }
 
-static void copying_too_much_is_void(void **state)
+TEST_WITH(copying_too_much_is_void, begin, end)
 {
 	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
 	const char *why;
 
-	(void)state;
 	assert_true(fake_step());
 	dsa_hook_renewed(1000000000);
 	fake_train(synthetic);
@@ -295,12 +278,11 @@ static void copying_too_much_is_void(void **state)
 	assert_non_null(strstr(why, "copying what the program had changed"));
 }
 
-static void devices_are_waited_for_at_both_ends(void **state)
+TEST_WITH(devices_are_waited_for_at_both_ends, begin, end)
 {
 	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
 	const char *why;
 
-	(void)state;
 	fake.still = TRACE_AWAITED;
 	fake_train(synthetic);
 	assert_int_equal(fake.stills, 2);
@@ -313,11 +295,10 @@ static void devices_are_waited_for_at_both_ends(void **state)
 	assert_non_null(strstr(why, "CUDA graph was being recorded"));
 }
 
-static void so_they_are_where_dsa_stops_the_data(void **state)
+TEST_WITH(so_they_are_where_dsa_stops_the_data, begin, end)
 {
 	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
 
-	(void)state;
 	fake.still = TRACE_AWAITED;
 	synthetic->length_ns = UINT64_MAX / 2;
 	while (synthetic->steps < 3)
@@ -327,11 +308,10 @@ static void so_they_are_where_dsa_stops_the_data(void **state)
 	assert_int_equal(fake.stills, 2);
 }
 
-static void lost_records_are_void(void **state)
+TEST_WITH(lost_records_are_void, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 
-	(void)state;
 	while (cached->steps < 1)
 		assert_true(fake_step());
 	fake.page->batches[(fake.page->batch_count - 1) % IO_BATCHES].number = 0;
@@ -340,23 +320,21 @@ static void lost_records_are_void(void **state)
 	assert_false(proven(cached, NULL));
 }
 
-static void records_beyond_their_room_are_counted(void **state)
+TEST_WITH(records_beyond_their_room_are_counted, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 
-	(void)state;
 	driven.trace->batch_count = TRACE_BATCHES - 1;
 	fake_train(cached);
 	assert_int_equal(cached->batch_records, 1);
 	assert_int_equal(driven.trace->dropped_batches, cached->made.batches - 1);
 }
 
-static void only_real_windows_are_throttled(void **state)
+TEST_WITH(only_real_windows_are_throttled, begin, end)
 {
 	const struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
 	const struct trace_window *real = asked(TRACE_REAL, 0, 0);
 
-	(void)state;
 	while (cached->steps < 1)
 		assert_true(fake_step());
 	assert_false(fake.page->throttled);
@@ -365,12 +343,11 @@ static void only_real_windows_are_throttled(void **state)
 	assert_true(fake.page->throttled);
 }
 
-static void workers_make_as_many_in_loaded_windows(void **state)
+TEST_WITH(workers_make_as_many_in_loaded_windows, begin, end)
 {
 	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
 	const char *why;
 
-	(void)state;
 	while (loaded->steps < 3)
 		assert_true(fake_step());
 	assert_int_equal(fake.page->loaded, WORKERS * 2);
@@ -386,12 +363,11 @@ static void workers_make_as_many_in_loaded_windows(void **state)
 }
 
 /* So it has as many cores as it has otherwise, and computes after as long a rest. */
-static void a_loaded_step_waits_for_what_is_made_beside_it(void **state)
+TEST_WITH(a_loaded_step_waits_for_what_is_made_beside_it, begin, end)
 {
 	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
 	uint64_t given;
 
-	(void)state;
 	while (loaded->steps < 3)
 		assert_true(fake_step());
 	given = fake.page->given;
@@ -406,13 +382,12 @@ static void a_loaded_step_waits_for_what_is_made_beside_it(void **state)
 }
 
 /* The program took longer for a step than they wait. */
-static void workers_that_give_up_void_a_loaded_window(void **state)
+TEST_WITH(workers_that_give_up_void_a_loaded_window, begin, end)
 {
 	struct trace_window *real = asked(TRACE_REAL, UINT32_MAX, 0);
 	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
 	const char *why;
 
-	(void)state;
 	fake_train(real);
 	while (loaded->steps < 3)
 		assert_true(fake_step());
@@ -424,13 +399,12 @@ static void workers_that_give_up_void_a_loaded_window(void **state)
 	assert_non_null(strstr(why, "beside all of it"));
 }
 
-static void prep_alone_is_by_any_number_of_workers(void **state)
+TEST_WITH(prep_alone_is_by_any_number_of_workers, begin, end)
 {
 	struct trace_window *own = asked(TRACE_PREP, UINT32_MAX, 0);
 	struct trace_window *fewer = asked(TRACE_PREP, UINT32_MAX, 0);
 	struct trace_window *more = asked(TRACE_PREP, UINT32_MAX, 0);
 
-	(void)state;
 	fewer->workers = 1;
 	more->workers = 5;
 	fake_train(more);
@@ -443,47 +417,10 @@ static void prep_alone_is_by_any_number_of_workers(void **state)
 	assert_false(proven(more, NULL));
 }
 
-static void what_it_cannot_do_is_refused(void **state)
+TEST_WITH(what_it_cannot_do_is_refused, begin, end)
 {
 	const struct trace_window *fetch = asked(TRACE_FETCH, UINT32_MAX, 0);
 
-	(void)state;
 	fake_train(fetch);
 	assert_int_equal(fetch->state, TRACE_REFUSED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(three_kinds_of_two_blocks_have_one_list),
-		TEST(batches_that_do_not_come_again_are_of_the_stream),
-		TEST(lists_that_do_not_come_again_are_given_up),
-		TEST(lists_of_which_a_part_does_not_come_again_are_given_up_later),
-		TEST(lists_that_mostly_come_again_are_kept),
-		TEST(windows_are_whole_rounds),
-		TEST(a_warm_up_is_the_program_as_it_began),
-		TEST(drawn_hits_evict_the_rest),
-		TEST(so_they_do_of_others_files),
-		TEST(drawn_windows_are_whole_rounds_too),
-		TEST(a_list_has_room_for_its_files),
-		TEST(reads_that_are_not_seen_are_told),
-		TEST(so_are_batches_that_wait_for_storage_alone),
-		TEST(of_an_epoch_without_a_list_nothing_is_drawn),
-		TEST(batches_that_read_something_else_are_void),
-		TEST(cached_windows_that_read_from_storage_are_void),
-		TEST(synthetic_windows_with_a_batch_are_void),
-		TEST(copying_too_much_is_void),
-		TEST(devices_are_waited_for_at_both_ends),
-		TEST(so_they_are_where_dsa_stops_the_data),
-		TEST(lost_records_are_void),
-		TEST(records_beyond_their_room_are_counted),
-		TEST(only_real_windows_are_throttled),
-		TEST(workers_make_as_many_in_loaded_windows),
-		TEST(a_loaded_step_waits_for_what_is_made_beside_it),
-		TEST(workers_that_give_up_void_a_loaded_window),
-		TEST(prep_alone_is_by_any_number_of_workers),
-		TEST(what_it_cannot_do_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("hook_windows", tests, NULL, NULL);
 }

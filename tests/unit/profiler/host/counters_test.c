@@ -3,22 +3,19 @@
 #include "profiler/host/counters.h"
 #include "profiler/profile.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PAGE = 4096, PAGES = 256 }; /* 1 MiB */
 
@@ -212,36 +209,32 @@ static void faults_are_exact(const char *rung,
 	assert_true(fit);
 }
 
-static void faults_are_exact_by_the_kernels_events(void **state)
+TEST(faults_are_exact_by_the_kernels_events)
 {
-	(void)state;
 	if (!may_open_kernel())
 		skip();
 	faults_are_exact("software", open_kernel);
 }
 
-static void faults_are_exact_by_proc(void **state)
+TEST(faults_are_exact_by_proc)
 {
-	(void)state;
 	faults_are_exact("proc", open_forbidden);
 }
 
-static void a_thread_without_descriptors_is_counted_by_proc(void **state)
+TEST(a_thread_without_descriptors_is_counted_by_proc)
 {
-	(void)state;
 	if (!may_open_kernel())
 		skip();
 	faults_are_exact("proc", open_only_self);
 }
 
-static void paired_windows_are_left_out(void **state)
+TEST(paired_windows_are_left_out)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
 	struct toucher toucher;
 	struct profile profile;
 
-	(void)state;
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
 	touch_counted(counters, trace, &toucher, PAGES);
 	trace->windows[0].flags = TRACE_PAIRED;
@@ -295,11 +288,10 @@ static double faults_of_the_driver(uint32_t second)
 }
 
 /* Counted twice, it would have half as many again; a sanitizer adds some of its own. */
-static void the_drivers_process_is_counted_once(void **state)
+TEST(the_drivers_process_is_counted_once)
 {
 	double same = faults_of_the_driver(0), other = faults_of_the_driver(1);
 
-	(void)state;
 	assert_true(same >= 1 && other >= 1);
 	assert_true(other < 1.25 * same);
 }
@@ -316,14 +308,13 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-static void what_a_thread_did_before_it_was_found_is_left_out(void **state)
+TEST(what_a_thread_did_before_it_was_found_is_left_out)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
 	struct toucher first, second;
 	struct profile profile;
 
-	(void)state;
 	toucher_start(&first, &trace->processes[0], TRACE_STAGE_PREP);
 	touch_counted(counters, trace, &first, PAGES);
 	toucher_start(&second, &trace->processes[0], TRACE_STAGE_PREP);
@@ -339,7 +330,7 @@ static void what_a_thread_did_before_it_was_found_is_left_out(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
-static void a_dead_thread_keeps_what_it_counted(void **state)
+TEST(a_dead_thread_keeps_what_it_counted)
 {
 	unsigned before = open_descriptors();
 	struct counters *counters = counters_open(NULL, NULL);
@@ -347,7 +338,6 @@ static void a_dead_thread_keeps_what_it_counted(void **state)
 	struct toucher toucher;
 	struct profile profile;
 
-	(void)state;
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
 	touch_counted(counters, trace, &toucher, PAGES);
 	toucher_end(&toucher);
@@ -363,7 +353,7 @@ static void a_dead_thread_keeps_what_it_counted(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
-static void new_threads_are_found_and_nothing_stays_open(void **state)
+TEST(new_threads_are_found_and_nothing_stays_open)
 {
 	enum { THREADS = 20 };
 	unsigned before = open_descriptors();
@@ -372,7 +362,6 @@ static void new_threads_are_found_and_nothing_stays_open(void **state)
 	struct toucher touchers[THREADS];
 	struct profile profile;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		toucher_start(&touchers[i], &trace->processes[0], TRACE_STAGE_FETCH);
 	for (int i = 0; i < 4; i++) /* a few a poll */
@@ -393,7 +382,7 @@ static void new_threads_are_found_and_nothing_stays_open(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
-static void the_process_is_a_stage_by_proc(void **state)
+TEST(the_process_is_a_stage_by_proc)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	const struct profile_counter *faults;
@@ -402,7 +391,6 @@ static void the_process_is_a_stage_by_proc(void **state)
 	struct trace_process elsewhere = {0};
 	struct profile profile;
 
-	(void)state;
 	toucher_start(&stranger, &elsewhere, TRACE_STAGE_PREP);
 	counters_poll_now(counters, trace);
 	toucher_touch(&stranger);
@@ -421,13 +409,12 @@ static void the_process_is_a_stage_by_proc(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
-static void a_poll_waits_until_it_is_due(void **state)
+TEST(a_poll_waits_until_it_is_due)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
 	struct profile early, due;
 
-	(void)state;
 	counters_poll(counters, trace, 1);
 	trace_add(&trace->processes[0], TRACE_delivered_samples, 1);
 	counters_poll(counters, trace, COUNTERS_SPELL_NS);
@@ -445,7 +432,7 @@ static void a_poll_waits_until_it_is_due(void **state)
 }
 
 /* Nothing slows the program between two spells. */
-static void a_spell_ends_with_every_event_closed(void **state)
+TEST(a_spell_ends_with_every_event_closed)
 {
 	unsigned before = open_descriptors(), most = 0;
 	uint64_t now = 1;
@@ -454,7 +441,6 @@ static void a_spell_ends_with_every_event_closed(void **state)
 	struct toucher toucher;
 	struct profile profile;
 
-	(void)state;
 	if (!may_open_kernel())
 		skip();
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
@@ -476,9 +462,8 @@ static void a_spell_ends_with_every_event_closed(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
-static void counters_open_says_so_when_memory_runs_out(void **state)
+TEST(counters_open_says_so_when_memory_runs_out)
 {
-	(void)state;
 	for (unsigned i = 1; i <= 2; i++) {
 		struct error err = {0};
 
@@ -489,24 +474,11 @@ static void counters_open_says_so_when_memory_runs_out(void **state)
 	}
 }
 
-int main(void)
+/* libpfm4 need not know this CPU to be tried: let it take it for another. */
+static int name_a_cpu(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(faults_are_exact_by_the_kernels_events),
-		cmocka_unit_test(faults_are_exact_by_proc),
-		cmocka_unit_test(a_thread_without_descriptors_is_counted_by_proc),
-		cmocka_unit_test(paired_windows_are_left_out),
-		cmocka_unit_test(the_drivers_process_is_counted_once),
-		cmocka_unit_test(what_a_thread_did_before_it_was_found_is_left_out),
-		cmocka_unit_test(a_dead_thread_keeps_what_it_counted),
-		cmocka_unit_test(new_threads_are_found_and_nothing_stays_open),
-		cmocka_unit_test(the_process_is_a_stage_by_proc),
-		cmocka_unit_test(a_poll_waits_until_it_is_due),
-		cmocka_unit_test(a_spell_ends_with_every_event_closed),
-		cmocka_unit_test(counters_open_says_so_when_memory_runs_out),
-	};
-
-	/* libpfm4 need not know this CPU to be tried: let it take it for another. */
-	setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
-	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
+	(void)state;
+	return setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
 }
+
+TEST_GROUP(name_a_cpu, NULL);

@@ -1,14 +1,10 @@
 #include "profiler/host/gpu_facts.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define FOLDER "/proc/driver/nvidia"
 
@@ -20,17 +16,16 @@ static struct gpu_facts read_gpus(void)
 	return gpus;
 }
 
-static void a_machine_without_gpus_has_none(void **state)
+TEST_WITH(a_machine_without_gpus_has_none, scratch_setup, scratch_teardown)
 {
 	struct gpu_facts gpus = read_gpus();
 
-	(void)state;
 	assert_string_equal(gpus.driver, "");
 	assert_string_equal(gpus.models, "");
 	assert_int_equal(gpus.count, 0);
 }
 
-static void every_driver_says_its_version(void **state)
+TEST_WITH(every_driver_says_its_version, scratch_setup, scratch_teardown)
 {
 	static const struct {
 		const char *text, *driver;
@@ -46,18 +41,16 @@ static void every_driver_says_its_version(void **state)
 		{"", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		tree_put(scratch_path(), FOLDER "/version", rows[i].text);
 		assert_string_equal(read_gpus().driver, rows[i].driver);
 	}
 }
 
-static void gpus_are_counted_and_each_kind_is_named_once(void **state)
+TEST_WITH(gpus_are_counted_and_each_kind_is_named_once, scratch_setup, scratch_teardown)
 {
 	struct gpu_facts gpus;
 
-	(void)state;
 	tree_put(scratch_path(), FOLDER "/gpus/0000:41:00.0/information",
 		 "Model: \t\t Slow GPU\nIRQ:   \t\t 2\n");
 	tree_put(scratch_path(), FOLDER "/gpus/0000:01:00.0/information",
@@ -74,12 +67,11 @@ static void gpus_are_counted_and_each_kind_is_named_once(void **state)
 	assert_string_equal(gpus.models, "Fast GPU, Slow GPU, Slow GPU 2, Slow");
 }
 
-static void a_long_list_is_cut(void **state)
+TEST_WITH(a_long_list_is_cut, scratch_setup, scratch_teardown)
 {
 	struct gpu_facts gpus;
 	char path[100], text[100];
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		snprintf(path, sizeof(path), FOLDER "/gpus/0000:%02d:00.0/information",
 			 i);
@@ -89,16 +81,4 @@ static void a_long_list_is_cut(void **state)
 	gpus = read_gpus();
 	assert_int_equal(gpus.count, 20);
 	assert_memory_equal(gpus.models, "A GPU of kind 00, A GPU", 23);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(a_machine_without_gpus_has_none),
-		IN_SCRATCH(every_driver_says_its_version),
-		IN_SCRATCH(gpus_are_counted_and_each_kind_is_named_once),
-		IN_SCRATCH(a_long_list_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,20 +3,17 @@
 #include "profiler/host/host_load.h"
 #include "profiler/host/process_tree.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define S 1000000000u
 
@@ -117,13 +114,12 @@ static void put_end(void)
 	    "some avg10=1.00 avg60=2.00 avg300=3.00 total=401000\n");
 }
 
-static void what_is_neither_idle_nor_own_is_others(void **state)
+TEST_WITH(what_is_neither_idle_nor_own_is_others, scratch_setup, scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load from, to;
 	struct trace_load load;
 
-	(void)state;
 	put_begin();
 	from = load_at(&config, S);
 	put_end();
@@ -146,13 +142,13 @@ static void what_is_neither_idle_nor_own_is_others(void **state)
 }
 
 /* dsa is 100. */
-static void what_threads_wait_for_a_cpu_is_known_while_they_are_the_same(void **state)
+TEST_WITH(what_threads_wait_for_a_cpu_is_known_while_they_are_the_same, scratch_setup,
+	  scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load from, to;
 	struct trace_load load;
 
-	(void)state;
 	put_begin();
 	put_process(101, 20, 5, 2000, "");
 	put_process(100, 10, 0, 1000, "101 ");
@@ -176,13 +172,12 @@ static void what_threads_wait_for_a_cpu_is_known_while_they_are_the_same(void **
 }
 
 /* Of two CPUs a quota of one, in a group that others are in. */
-static void a_quota_that_is_used_up_counts_instead(void **state)
+TEST_WITH(a_quota_that_is_used_up_counts_instead, scratch_setup, scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load from, to;
 	struct trace_load load;
 
-	(void)state;
 	put("/proc/self/cgroup", "0::/app\n");
 	put("/proc/self/mountinfo", "30 20 0:28 / /cg rw - cgroup2 cgroup2 rw\n");
 	put("/cg/app/cpu.max", "100000 100000\n");
@@ -208,13 +203,12 @@ static void a_quota_that_is_used_up_counts_instead(void **state)
 	assert_int_equal(load.cpu_ns, 2 * (uint64_t)S);
 }
 
-static void what_can_t_be_read_is_unknown(void **state)
+TEST_WITH(what_can_t_be_read_is_unknown, scratch_setup, scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load from, to;
 	struct trace_load load;
 
-	(void)state;
 	from = load_at(&config, S);
 	to = load_at(&config, 2 * (uint64_t)S);
 	host_load_between(&config, &from, &to, &load);
@@ -225,12 +219,11 @@ static void what_can_t_be_read_is_unknown(void **state)
 	assert_true(isnan(load.load));
 }
 
-static void a_cpu_without_a_line_leaves_all_unknown(void **state)
+TEST_WITH(a_cpu_without_a_line_leaves_all_unknown, scratch_setup, scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load load;
 
-	(void)state;
 	put_begin();
 	CPU_SET(9, &config.cpus);
 	load = load_at(&config, S);
@@ -241,13 +234,12 @@ static void a_cpu_without_a_line_leaves_all_unknown(void **state)
 }
 
 /* As where a sandbox plays the kernel. */
-static void columns_that_stand_still_say_nothing(void **state)
+TEST_WITH(columns_that_stand_still_say_nothing, scratch_setup, scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load from, to;
 	struct trace_load load;
 
-	(void)state;
 	put_begin();
 	from = load_at(&config, S);
 	to = load_at(&config, 2 * (uint64_t)S);
@@ -256,13 +248,13 @@ static void columns_that_stand_still_say_nothing(void **state)
 	assert_int_equal(load.own_ns, 0);
 }
 
-static void a_child_that_nobody_waited_for_makes_own_time_unknown(void **state)
+TEST_WITH(a_child_that_nobody_waited_for_makes_own_time_unknown, scratch_setup,
+	  scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 	struct host_load from, to;
 	struct trace_load load;
 
-	(void)state;
 	put_begin();
 	from = load_at(&config, S);
 	put_end();
@@ -274,11 +266,10 @@ static void a_child_that_nobody_waited_for_makes_own_time_unknown(void **state)
 		    load.others_bytes == UINT64_MAX);
 }
 
-static void a_process_that_is_gone_is_no_tree(void **state)
+TEST_WITH(a_process_that_is_gone_is_no_tree, scratch_setup, scratch_teardown)
 {
 	struct process_tree_use use;
 
-	(void)state;
 	put_process(100, 10, 0, 1000, "101 ");
 	assert_false(process_tree_read(scratch_path(), 100, NULL, &use));
 	put_process(101, 10, 0, 1000, "");
@@ -287,12 +278,11 @@ static void a_process_that_is_gone_is_no_tree(void **state)
 	assert_int_equal(use.read_bytes, 2000);
 }
 
-static void what_dsa_did_not_start_is_not_own(void **state)
+TEST_WITH(what_dsa_did_not_start_is_not_own, scratch_setup, scratch_teardown)
 {
 	const struct children others = {.others = {101}, .count = 1};
 	struct process_tree_use use;
 
-	(void)state;
 	put_process(100, 10, 0, 1000, "101 102 ");
 	put_process(101, 50, 0, 1000, "103 ");
 	put_process(102, 20, 0, 1000, "");
@@ -300,11 +290,10 @@ static void what_dsa_did_not_start_is_not_own(void **state)
 	assert_int_equal(use.cpu_ns, 2 * 30 * (S / 100));
 }
 
-static void a_process_that_hides_its_reads_hides_all(void **state)
+TEST_WITH(a_process_that_hides_its_reads_hides_all, scratch_setup, scratch_teardown)
 {
 	struct process_tree_use use;
 
-	(void)state;
 	put_process(100, 10, 0, 1000, "101 ");
 	put_process(101, 10, 0, 1000, "");
 	put("/proc/101/io", "");
@@ -312,23 +301,21 @@ static void a_process_that_hides_its_reads_hides_all(void **state)
 	assert_true(use.read_bytes == UINT64_MAX);
 }
 
-static void clock_rates_are_the_mean(void **state)
+TEST_WITH(clock_rates_are_the_mean, scratch_setup, scratch_teardown)
 {
 	struct host_load_config config = two_cpus();
 
-	(void)state;
 	put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3000000\n");
 	assert_true(isnan(load_at(&config, S).hz));
 	put("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2000000\n");
 	assert_true(fabs(load_at(&config, S).hz - 2.5e9) < 1);
 }
 
-static void a_partition_lies_on_its_disk(void **state)
+TEST_WITH(a_partition_lies_on_its_disk, scratch_setup, scratch_teardown)
 {
 	char data[PATH_MAX], text[PATH_MAX + 128];
 	struct device_number disk;
 
-	(void)state;
 	put("/data/file", "");
 	snprintf(data, sizeof(data), "%s/data", scratch_path());
 	snprintf(text, sizeof(text),
@@ -358,14 +345,13 @@ static void burn(uint64_t cpu_ns)
 }
 
 /* On the real /proc: a child's time is own while it lives, and when it has ended. */
-static void children_are_own(void **state)
+TEST(children_are_own)
 {
 	struct process_tree_use before, alive, after;
 	int ready[2], status;
 	char byte;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	assert_true(process_tree_read("", (uint32_t)getpid(), NULL, &before));
 	child = fork();
@@ -387,7 +373,7 @@ static void children_are_own(void **state)
 }
 
 /* On the real /proc: what another one used is not own, also when it has ended. */
-static void others_that_ended_are_not_own(void **state)
+TEST(others_that_ended_are_not_own)
 {
 	struct process_tree_use before, after;
 	struct children others;
@@ -395,7 +381,6 @@ static void others_that_ended_are_not_own(void **state)
 	char byte;
 	pid_t other;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	other = fork();
 	if (other == 0) {
@@ -413,27 +398,4 @@ static void others_that_ended_are_not_own(void **state)
 	assert_true(after.cpu_ns < before.cpu_ns + S / 10);
 	close(ready[0]);
 	close(ready[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(what_is_neither_idle_nor_own_is_others),
-		IN_SCRATCH(
-			what_threads_wait_for_a_cpu_is_known_while_they_are_the_same),
-		IN_SCRATCH(a_quota_that_is_used_up_counts_instead),
-		IN_SCRATCH(what_can_t_be_read_is_unknown),
-		IN_SCRATCH(a_cpu_without_a_line_leaves_all_unknown),
-		IN_SCRATCH(columns_that_stand_still_say_nothing),
-		IN_SCRATCH(a_child_that_nobody_waited_for_makes_own_time_unknown),
-		IN_SCRATCH(a_process_that_is_gone_is_no_tree),
-		IN_SCRATCH(what_dsa_did_not_start_is_not_own),
-		cmocka_unit_test(others_that_ended_are_not_own),
-		IN_SCRATCH(a_process_that_hides_its_reads_hides_all),
-		IN_SCRATCH(clock_rates_are_the_mean),
-		IN_SCRATCH(a_partition_lies_on_its_disk),
-		cmocka_unit_test(children_are_own),
-	};
-
-	return cmocka_run_group_tests_name("host_load", tests, NULL, NULL);
 }

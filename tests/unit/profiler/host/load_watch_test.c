@@ -1,14 +1,11 @@
 #include "profiler/host/load_watch.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 
@@ -76,12 +73,11 @@ static struct trace_window *begin(void)
 	return window;
 }
 
-static void a_window_has_the_load_between_its_ends(void **state)
+TEST_WITH(a_window_has_the_load_between_its_ends, set_up, tear_down)
 {
 	struct trace_window *window = begin();
 	const struct trace_load *load = &traces[0]->loads[0];
 
-	(void)state;
 	assert_int_equal(watch.taken, 1);
 	look();
 	assert_int_equal(watch.taken, 1);
@@ -99,11 +95,10 @@ static void a_window_has_the_load_between_its_ends(void **state)
 	assert_int_equal(watch.taken, 2);
 }
 
-static void a_short_window_has_that_of_a_quarter_of_a_second(void **state)
+TEST_WITH(a_short_window_has_that_of_a_quarter_of_a_second, set_up, tear_down)
 {
 	struct trace_window *window = begin();
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		put_machine(10 * (i + 1), 0);
 		let_pass(100 * MS);
@@ -116,11 +111,10 @@ static void a_short_window_has_that_of_a_quarter_of_a_second(void **state)
 	assert_in_range(traces[0]->loads[5].length_ns, 300 * MS, 399 * MS);
 }
 
-static void one_that_came_and_went_between_two_looks_has_some(void **state)
+TEST_WITH(one_that_came_and_went_between_two_looks_has_some, set_up, tear_down)
 {
 	struct trace_window *window = begin();
 
-	(void)state;
 	let_pass(500 * MS);
 	window->state = TRACE_DONE;
 	window = &traces[0]->windows[traces[0]->window_count++];
@@ -130,11 +124,10 @@ static void one_that_came_and_went_between_two_looks_has_some(void **state)
 	assert_in_range(traces[0]->loads[1].length_ns, 500 * MS, 1500 * MS);
 }
 
-static void one_that_was_never_measured_has_none(void **state)
+TEST_WITH(one_that_was_never_measured_has_none, set_up, tear_down)
 {
 	struct trace_window *window = begin();
 
-	(void)state;
 	let_pass(500 * MS);
 	window->state = TRACE_DONE;
 	window = &traces[0]->windows[traces[0]->window_count++];
@@ -144,11 +137,10 @@ static void one_that_was_never_measured_has_none(void **state)
 	assert_int_equal(watch.window, 2);
 }
 
-static void one_that_begins_anew_has_that_of_its_new_end(void **state)
+TEST_WITH(one_that_begins_anew_has_that_of_its_new_end, set_up, tear_down)
 {
 	struct trace_window *window = begin();
 
-	(void)state;
 	traces[0]->observe = 1;
 	window->switch_ns = 1;
 	look();
@@ -165,11 +157,10 @@ static void one_that_begins_anew_has_that_of_its_new_end(void **state)
 	assert_in_range(traces[0]->loads[0].length_ns, 500 * MS, 900 * MS);
 }
 
-static void old_moments_make_room(void **state)
+TEST_WITH(old_moments_make_room, set_up, tear_down)
 {
 	struct trace_window *window = begin();
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * LOAD_WATCH_PAST; i++) {
 		let_pass(MS);
 		window->state = TRACE_DONE;
@@ -178,19 +169,4 @@ static void old_moments_make_room(void **state)
 	}
 	assert_in_range(traces[0]->loads[3 * LOAD_WATCH_PAST - 1].length_ns,
 			(LOAD_WATCH_PAST / 2 - 1) * MS, 250 * MS);
-}
-
-int main(void)
-{
-#define WATCHED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		WATCHED(a_window_has_the_load_between_its_ends),
-		WATCHED(a_short_window_has_that_of_a_quarter_of_a_second),
-		WATCHED(one_that_came_and_went_between_two_looks_has_some),
-		WATCHED(one_that_was_never_measured_has_none),
-		WATCHED(one_that_begins_anew_has_that_of_its_new_end),
-		WATCHED(old_moments_make_room),
-	};
-
-	return cmocka_run_group_tests_name("load_watch", tests, NULL, NULL);
 }

@@ -2,16 +2,13 @@
 #include "profiler/host/machine.h"
 #include "profiler/profile.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define GIB ((uint64_t)1 << 30)
 
@@ -65,11 +62,10 @@ static void put_v2(const char *path)
 	    "30 20 0:28 / /cg rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n");
 }
 
-static void affinity_without_groups_is_what_can_be_used(void **state)
+TEST_WITH(affinity_without_groups_is_what_can_be_used, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	put_cpus("0-7\n", "0-1,4,6-7\n");
 	machine = read_machine();
 	assert_int_equal(machine.threads, 8);
@@ -82,11 +78,10 @@ static void affinity_without_groups_is_what_can_be_used(void **state)
 	assert_true(machine.memory_limit_bytes == UNKNOWN);
 }
 
-static void version_2_takes_the_tightest_of_all_levels(void **state)
+TEST_WITH(version_2_takes_the_tightest_of_all_levels, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	put_cpus("0-7\n", "0-7\n");
 	put_v2("/pod/app");
 	put("/cg/pod/app/cpu.max", "350000 100000\n");
@@ -104,11 +99,10 @@ static void version_2_takes_the_tightest_of_all_levels(void **state)
 	assert_true(machine.memory_available_bytes == 2 * GIB);
 }
 
-static void version_2_without_limits_has_none(void **state)
+TEST_WITH(version_2_without_limits_has_none, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	put_cpus("0-3\n", "0-3\n");
 	put_v2("/app");
 	put("/cg/app/cpu.max", "max 100000\n");
@@ -121,11 +115,10 @@ static void version_2_without_limits_has_none(void **state)
 	assert_true(machine.memory_available_bytes == 8 * GIB);
 }
 
-static void version_1_in_a_container_sees_its_part(void **state)
+TEST_WITH(version_1_in_a_container_sees_its_part, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	put_cpus("0-3\n", "0-3\n");
 	put("/proc/self/cgroup", "5:memory:/docker/abc\n"
 				 "4:cpu,cpuacct:/docker/abc/sub\n"
@@ -151,11 +144,10 @@ static void version_1_in_a_container_sees_its_part(void **state)
 	assert_true(machine.memory_available_bytes == 1 * GIB);
 }
 
-static void version_1_without_limits_has_none(void **state)
+TEST_WITH(version_1_without_limits_has_none, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	put_cpus("0-3\n", "0-3\n");
 	put("/proc/self/cgroup", "5:memory:/\n4:cpu:/\n");
 	put("/proc/self/mountinfo",
@@ -171,9 +163,8 @@ static void version_1_without_limits_has_none(void **state)
 	assert_true(machine.memory_limit_bytes == UNKNOWN);
 }
 
-static void a_quota_above_the_affinity_limits_nothing(void **state)
+TEST_WITH(a_quota_above_the_affinity_limits_nothing, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	put_cpus("0-7\n", "3\n");
 	put_v2("/");
 	put("/cg/cpu.max", "400000 100000\n");
@@ -181,11 +172,10 @@ static void a_quota_above_the_affinity_limits_nothing(void **state)
 	assert_true(read_machine().cores == 1);
 }
 
-static void garbage_is_unknown(void **state)
+TEST_WITH(garbage_is_unknown, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	put("/sys/devices/system/cpu/online", "7-3\n");
 	put("/proc/self/status", "Cpus_allowed_list:\t\n");
 	put("/proc/meminfo", "MemTotal: lots\nMemAvailable:");
@@ -204,11 +194,10 @@ static void garbage_is_unknown(void **state)
 	assert_true(machine.cores == (double)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static void the_topology_comes_from_hwloc(void **state)
+TEST_WITH(the_topology_comes_from_hwloc, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 
-	(void)state;
 	setenv("HWLOC_SYNTHETIC", "pack:2 numa:1 l3:2(size=33554432) l2:2 core:1 pu:2",
 	       1);
 	machine = read_machine();
@@ -242,12 +231,11 @@ static void assert_told(const char *key)
 		fail_msg("man/dsa-result.5 does not describe %s", word);
 }
 
-static void facts_are_there_or_absent(void **state)
+TEST_WITH(facts_are_there_or_absent, scratch_setup, scratch_teardown)
 {
 	struct machine machine;
 	struct profile profile;
 
-	(void)state;
 	put_cpus("0-3\n", "0-3\n");
 	put_v2("/");
 	put("/cg/cpu.max", "150000 100000\n");
@@ -298,11 +286,10 @@ static const char *cpu_of(struct profile *profile, const char *cpuinfo)
 	return fact(profile, "cpu");
 }
 
-static void a_cpu_without_a_model_name_has_its_numbers(void **state)
+TEST_WITH(a_cpu_without_a_model_name_has_its_numbers, scratch_setup, scratch_teardown)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	assert_string_equal(cpu_of(&profile,
 				   "processor\t: 0\nBogoMIPS\t: 243.75\n"
@@ -338,11 +325,10 @@ static const char *storage(struct profile *profile, const char *mounts)
 	return fact(profile, "dataset_storage");
 }
 
-static void the_data_sets_storage_is_named(void **state)
+TEST_WITH(the_data_sets_storage_is_named, scratch_setup, scratch_teardown)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	put("/sys/dev/block/8:1/../queue/rotational", "1\n");
 	put("/sys/dev/block/8:1/size", "1\n");
@@ -371,12 +357,11 @@ static void the_data_sets_storage_is_named(void **state)
 	profile_free(&profile);
 }
 
-static void the_real_machine_has_its_facts(void **state)
+TEST(the_real_machine_has_its_facts)
 {
 	struct machine machine;
 	struct profile profile;
 
-	(void)state;
 	machine_read(&machine, "");
 	assert_true(machine.cores > 0);
 	assert_true(machine.memory_available_bytes <= machine.memory_bytes);
@@ -389,14 +374,13 @@ static void the_real_machine_has_its_facts(void **state)
 	profile_free(&profile);
 }
 
-static void a_mount_line_that_is_cut_short_is_refused(void **state)
+TEST(a_mount_line_that_is_cut_short_is_refused)
 {
 	const char whole[] = "36 35 98:0 /a\\040b /m\\134 rw shared:1 master:2 - ext3 "
 			     "/dev/r rw,errors=continue";
 	struct procfs_mount mount;
 	char line[sizeof(whole)];
 
-	(void)state;
 	strcpy(line, whole);
 	assert_true(procfs_mount_parse(line, &mount));
 	assert_string_equal(mount.root, "/a b");
@@ -413,23 +397,4 @@ static void a_mount_line_that_is_cut_short_is_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(affinity_without_groups_is_what_can_be_used),
-		IN_SCRATCH(version_2_takes_the_tightest_of_all_levels),
-		IN_SCRATCH(version_2_without_limits_has_none),
-		IN_SCRATCH(version_1_in_a_container_sees_its_part),
-		IN_SCRATCH(version_1_without_limits_has_none),
-		IN_SCRATCH(a_quota_above_the_affinity_limits_nothing),
-		IN_SCRATCH(garbage_is_unknown),
-		IN_SCRATCH(the_topology_comes_from_hwloc),
-		IN_SCRATCH(facts_are_there_or_absent),
-		IN_SCRATCH(a_cpu_without_a_model_name_has_its_numbers),
-		IN_SCRATCH(the_data_sets_storage_is_named),
-		cmocka_unit_test(the_real_machine_has_its_facts),
-		cmocka_unit_test(a_mount_line_that_is_cut_short_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("machine", tests, read_manual, NULL);
-}
+TEST_GROUP(read_manual, NULL);

@@ -2,20 +2,17 @@
 #include "loader/base/host/procfs.h"
 #include "profiler/host/counters.h"
 #include "profiler/host/metric.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Opens an event that every machine has in the place of the one asked for. */
 static int open_any(const struct perf_event_attr *attr, pid_t tid, int group)
@@ -70,42 +67,38 @@ support_with(int (*open)(const struct perf_event_attr *, pid_t, int), const char
 	return support;
 }
 
-static void the_ladder_starts_with_the_names_of_the_cpu(void **state)
+TEST(the_ladder_starts_with_the_names_of_the_cpu)
 {
 	struct counters_support support = support_with(open_any, "");
 
-	(void)state;
 	assert_string_equal(support.hardware, "libpfm4");
 	assert_string_equal(support.kernel, "software");
 	assert_string_equal(support.why, "");
 }
 
-static void generic_events_serve_where_names_do_not(void **state)
+TEST(generic_events_serve_where_names_do_not)
 {
 	struct counters_support support = support_with(open_no_names, "");
 
-	(void)state;
 	assert_string_equal(support.hardware, "generic");
 	assert_string_equal(support.why, "");
 }
 
-static void a_machine_without_a_pmu_says_so(void **state)
+TEST(a_machine_without_a_pmu_says_so)
 {
 	struct counters_support support = support_with(open_no_hardware, "");
 
-	(void)state;
 	assert_null(support.hardware);
 	assert_string_equal(support.kernel, "software");
 	assert_non_null(strstr(support.why, "no hardware counters"));
 }
 
-static void a_refusal_names_value_need_and_command(void **state)
+TEST(a_refusal_names_value_need_and_command)
 {
 	const char *file = "/proc/sys/kernel/perf_event_paranoid";
 	struct counters_support user, none;
 	char root[TREE_PATH];
 
-	(void)state;
 	tree_make(root);
 	tree_put(root, file, "2\n");
 	user = support_with(open_user_only, root);
@@ -126,22 +119,20 @@ static void a_refusal_names_value_need_and_command(void **state)
 	assert_non_null(strstr(none.why, "perf_event_paranoid is 4;"));
 }
 
-static void a_kernel_without_perf_events_says_so(void **state)
+TEST(a_kernel_without_perf_events_says_so)
 {
 	struct counters_support support = support_with(open_unknown, "");
 
-	(void)state;
 	assert_null(support.hardware);
 	assert_string_equal(support.kernel, "proc");
 	assert_non_null(strstr(support.why, "no perf events"));
 }
 
-static void counts_are_scaled_and_keep_their_share(void **state)
+TEST(counts_are_scaled_and_keep_their_share)
 {
 	struct metric_value from = {50, 100, 100}, to = {150, 300, 150}, sum = {0};
 	double running;
 
-	(void)state;
 	metric_add(&sum, &from, &to);
 	assert_true(metric_scaled(&sum, METRIC_CYCLES, &running) == 400);
 	assert_true(running == 0.25);
@@ -153,11 +144,10 @@ static void counts_are_scaled_and_keep_their_share(void **state)
 	assert_true(metric_scaled(&sum, METRIC_MAJOR_FAULTS, &running) == 0);
 }
 
-static void the_manual_tells_of_every_metric(void **state)
+TEST(the_manual_tells_of_every_metric)
 {
 	char manual[1 << 16];
 
-	(void)state;
 	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
 	for (int i = 0; i < METRICS; i++)
 		if (strstr(manual, metric_name(i)) == NULL)
@@ -165,19 +155,11 @@ static void the_manual_tells_of_every_metric(void **state)
 				 metric_name(i));
 }
 
-int main(void)
+/* libpfm4 need not know this CPU to be tried: let it take it for another. */
+static int name_a_cpu(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_ladder_starts_with_the_names_of_the_cpu),
-		cmocka_unit_test(generic_events_serve_where_names_do_not),
-		cmocka_unit_test(a_machine_without_a_pmu_says_so),
-		cmocka_unit_test(a_refusal_names_value_need_and_command),
-		cmocka_unit_test(a_kernel_without_perf_events_says_so),
-		cmocka_unit_test(counts_are_scaled_and_keep_their_share),
-		cmocka_unit_test(the_manual_tells_of_every_metric),
-	};
-
-	/* libpfm4 need not know this CPU to be tried: let it take it for another. */
-	setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
-	return cmocka_run_group_tests_name("metric", tests, NULL, NULL);
+	(void)state;
+	return setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
 }
+
+TEST_GROUP(name_a_cpu, NULL);

@@ -6,14 +6,11 @@
 #include "profiler/io/emulated.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS 1000000u
 
@@ -49,14 +46,13 @@ static uint64_t count(enum io_counter which)
 }
 
 /* Both throttles, one after another, give the same times. */
-static void a_file_takes_what_a_sample_of_libdsa_does(void **state)
+TEST_WITH(a_file_takes_what_a_sample_of_libdsa_does, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = slow_storage();
 	struct throttle *throttle = throttle_new(1e3, 0.010);
 	const uint64_t sizes[] = {5, 10, 20, 50, 1, 1, 40};
 	uint64_t now = 1000 * MS, theirs = now;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		struct fd_entry entry = opened(now);
 		uint64_t open = emulated_open(page, attach_slot(), now), read;
@@ -73,13 +69,12 @@ static void a_file_takes_what_a_sample_of_libdsa_does(void **state)
 	throttle_free(throttle);
 }
 
-static void pieces_in_a_row_have_one_latency(void **state)
+TEST_WITH(pieces_in_a_row_have_one_latency, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = slow_storage();
 	struct fd_entry entry = opened(1000 * MS);
 	uint64_t now = emulated_open(page, attach_slot(), 1000 * MS);
 
-	(void)state;
 	page->busy_until_ns = (1000 - 20) * MS;
 	for (uint64_t at = 0; at < 100; at += 20)
 		now = due(&entry, now, at, at + 20);
@@ -89,14 +84,13 @@ static void pieces_in_a_row_have_one_latency(void **state)
 }
 
 /* However small the first one is, as a reader's of a header: all have what one read has. */
-static void what_was_saved_up_is_of_all_pieces(void **state)
+TEST_WITH(what_was_saved_up_is_of_all_pieces, io_part_setup, io_part_teardown)
 {
 	const uint64_t ends[] = {1, 60, 100};
 	struct io_page *page = slow_storage();
 	struct fd_entry entry = opened(1000 * MS);
 	uint64_t now = 1000 * MS, at = 0;
 
-	(void)state;
 	page->storage_latency = 0;
 	page->busy_until_ns = (1000 - 70) * MS;
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
@@ -109,12 +103,11 @@ static void what_was_saved_up_is_of_all_pieces(void **state)
 	assert_int_equal(due(&entry, now, 500, 520), now + 20 * MS);
 }
 
-static void elsewhere_is_another_access(void **state)
+TEST_WITH(elsewhere_is_another_access, io_part_setup, io_part_teardown)
 {
 	struct fd_entry entry = {0};
 	struct io_page *page = slow_storage();
 
-	(void)state;
 	page->storage_bandwidth = 0;
 	assert_int_equal(due(&entry, 1000 * MS, 500, 600), 1010 * MS);
 	assert_int_equal(due(&entry, 1020 * MS, 600, 700), 1020 * MS);
@@ -124,11 +117,10 @@ static void elsewhere_is_another_access(void **state)
 	assert_int_equal(count(IO_throttle_busy_ns), 0);
 }
 
-static void what_was_read_before_is_free(void **state)
+TEST_WITH(what_was_read_before_is_free, io_part_setup, io_part_teardown)
 {
 	struct fd_entry entry = opened(1000 * MS);
 
-	(void)state;
 	slow_storage();
 	due(&entry, 1010 * MS, 0, 100);
 	assert_int_equal(due(&entry, 5000 * MS, 0, 100), 5000 * MS);
@@ -139,13 +131,12 @@ static void what_was_read_before_is_free(void **state)
 	assert_int_equal(count(IO_throttle_reads), 0);
 }
 
-static void processes_have_one_bucket(void **state)
+TEST_WITH(processes_have_one_bucket, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = slow_storage();
 	struct fd_entry entry = opened(1000 * MS);
 	int status;
 
-	(void)state;
 	page->storage_latency = 0;
 	page->busy_until_ns = (1000 - 10) * MS;
 	for (unsigned i = 0; i < 4; i++) {
@@ -163,12 +154,11 @@ static void processes_have_one_bucket(void **state)
 	assert_int_equal(due(&entry, 1000 * MS, 1000, 1010), 1000 * MS);
 }
 
-static void a_batch_waits_when_it_is_on(void **state)
+TEST_WITH(a_batch_waits_when_it_is_on, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	uint64_t begin;
 
-	(void)state;
 	scratch_file("a", 1000);
 	page->storage_bandwidth = 50e3; /* 20 ms */
 	page->storage_latency = 0.005;
@@ -185,11 +175,10 @@ static void a_batch_waits_when_it_is_on(void **state)
 	assert_int_equal(count(IO_throttle_busy_ns), 3 * 20 * MS);
 }
 
-static void a_sample_is_padded_to_its_deadline(void **state)
+TEST_WITH(a_sample_is_padded_to_its_deadline, io_part_setup, io_part_teardown)
 {
 	uint64_t begin = clock_now();
 
-	(void)state;
 	dsa_io_pad(begin);
 	io_part_page()->prep_delay = 0.002;
 	dsa_io_batch_begin(1);
@@ -200,20 +189,4 @@ static void a_sample_is_padded_to_its_deadline(void **state)
 	assert_true(clock_now() >= begin + 2 * MS);
 	assert_int_equal(count(IO_padded), 1);
 	dsa_io_batch_end(1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_PAGE(a_file_takes_what_a_sample_of_libdsa_does),
-		IN_PAGE(pieces_in_a_row_have_one_latency),
-		IN_PAGE(what_was_saved_up_is_of_all_pieces),
-		IN_PAGE(elsewhere_is_another_access),
-		IN_PAGE(what_was_read_before_is_free),
-		IN_PAGE(processes_have_one_bucket),
-		IN_PAGE(a_batch_waits_when_it_is_on),
-		IN_PAGE(a_sample_is_padded_to_its_deadline),
-	};
-
-	return cmocka_run_group_tests_name("emulated", tests, NULL, NULL);
 }

@@ -4,20 +4,17 @@
 #include "profiler/io/residency.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FILES = 200, SIZE = 10000 };
 
@@ -65,9 +62,8 @@ static int evict(double share, uint64_t seed)
 	return dsa_io_list_evict(share, seed, &bytes);
 }
 
-static void a_list_goes_out_and_comes_back(void **state)
+TEST_WITH(a_list_goes_out_and_comes_back, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	make_list();
 	still_resident(FILES * SIZE);
 	assert_int_equal(evict(1, 0), 0);
@@ -82,11 +78,10 @@ static void a_list_goes_out_and_comes_back(void **state)
 	assert_int_equal(io_part_page()->range_count, 1);
 }
 
-static void a_share_is_drawn_by_seed(void **state)
+TEST_WITH(a_share_is_drawn_by_seed, io_part_setup, io_part_teardown)
 {
 	uint64_t half;
 
-	(void)state;
 	make_list();
 	assert_int_equal(evict(0, 1), 0);
 	still_resident(FILES * SIZE);
@@ -107,13 +102,12 @@ static void a_share_is_drawn_by_seed(void **state)
 }
 
 /* Of one long file each stretch has its own draw, and goes as a whole. */
-static void a_long_file_goes_by_stretches(void **state)
+TEST_WITH(a_long_file_goes_by_stretches, io_part_setup, io_part_teardown)
 {
 	enum { STRETCHES = 32, STRETCH = 2 << 20, RECORD = 3000 };
 	uint64_t bytes, there;
 	int fd;
 
-	(void)state;
 	fd = open("long", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(posix_fallocate(fd, 0, (off_t)STRETCHES * STRETCH), 0);
 	io_part_page()->listing = 1;
@@ -132,11 +126,10 @@ static void a_long_file_goes_by_stretches(void **state)
 	close(fd);
 }
 
-static void one_that_is_gone_keeps_no_other_back(void **state)
+TEST_WITH(one_that_is_gone_keeps_no_other_back, io_part_setup, io_part_teardown)
 {
 	uint64_t bytes, there;
 
-	(void)state;
 	make_list();
 	assert_int_equal(evict(1, 0), 0);
 	assert_int_equal(unlink("0"), 0);
@@ -149,9 +142,8 @@ static void one_that_is_gone_keeps_no_other_back(void **state)
 	assert_int_equal(dsa_io_list_read(1, 0), -ENODATA);
 }
 
-static void dirty_pages_go_too(void **state)
+TEST_WITH(dirty_pages_go_too, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	make_list();
 	scratch_file("5", SIZE); /* just written */
 	assert_int_equal(evict(1, 0), 0);
@@ -175,12 +167,11 @@ static int as_nobody(void)
 	return bytes % SIZE == 0 ? 0 : 5;
 }
 
-static void others_files_are_evicted_but_not_asked_about(void **state)
+TEST_WITH(others_files_are_evicted_but_not_asked_about, io_part_setup, io_part_teardown)
 {
 	int status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	make_list();
@@ -199,13 +190,12 @@ static void others_files_are_evicted_but_not_asked_about(void **state)
 		assert_in_range(resident(), FILES * SIZE / 3, FILES * SIZE * 2 / 3);
 }
 
-static void both_ways_to_ask_agree(void **state)
+TEST_WITH(both_ways_to_ask_agree, io_part_setup, io_part_teardown)
 {
 	uint64_t by_cachestat, by_mincore;
 	char byte[1];
 	int fd;
 
-	(void)state;
 	scratch_file("a", 100000);
 	fd = open("a", O_RDONLY | O_CLOEXEC);
 	if (residency(fd, 0, 100000, &by_cachestat) < 0)
@@ -221,19 +211,4 @@ static void both_ways_to_ask_agree(void **state)
 		assert_int_equal(by_cachestat, by_mincore);
 	}
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_PAGE(a_list_goes_out_and_comes_back),
-		IN_PAGE(a_share_is_drawn_by_seed),
-		IN_PAGE(a_long_file_goes_by_stretches),
-		IN_PAGE(one_that_is_gone_keeps_no_other_back),
-		IN_PAGE(dirty_pages_go_too),
-		IN_PAGE(others_files_are_evicted_but_not_asked_about),
-		IN_PAGE(both_ways_to_ask_agree),
-	};
-
-	return cmocka_run_group_tests_name("io_list", tests, NULL, NULL);
 }

@@ -3,20 +3,17 @@
 #include "profiler/io/meter.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static uint64_t total(enum io_counter which)
 {
@@ -25,12 +22,11 @@ static uint64_t total(enum io_counter which)
 
 /* ---- what counts ---- */
 
-static void a_batch_has_its_files_and_bytes(void **state)
+TEST_WITH(a_batch_has_its_files_and_bytes, io_part_setup, io_part_teardown)
 {
 	const struct io_batch *batch;
 	int fd;
 
-	(void)state;
 	scratch_file("a", 5000);
 	dsa_io_batch_begin(77);
 	fd = io_part_open("a", O_RDONLY);
@@ -55,11 +51,10 @@ static void a_batch_has_its_files_and_bytes(void **state)
 	assert_int_equal(total(IO_batch_ns), batch->end_ns - batch->begin_ns);
 }
 
-static void other_times_are_apart(void **state)
+TEST_WITH(other_times_are_apart, io_part_setup, io_part_teardown)
 {
 	int fd;
 
-	(void)state;
 	scratch_file("a", 1000);
 	io_part_close(io_part_open("a", O_RDONLY)); /* no part of it so far */
 	assert_int_equal(total(IO_other_opens), 0);
@@ -73,11 +68,10 @@ static void other_times_are_apart(void **state)
 	assert_int_equal(total(IO_other_bytes), 600);
 }
 
-static void what_was_open_before_is_recognised(void **state)
+TEST_WITH(what_was_open_before_is_recognised, io_part_setup, io_part_teardown)
 {
 	int fd;
 
-	(void)state;
 	scratch_file("a", 9000);
 	fd = io_part_open("a", O_RDONLY);
 	io_part_read(fd, 1000);
@@ -93,11 +87,10 @@ static void what_was_open_before_is_recognised(void **state)
 	io_part_close(fd);
 }
 
-static void code_pipes_and_memory_are_no_data(void **state)
+TEST_WITH(code_pipes_and_memory_are_no_data, io_part_setup, io_part_teardown)
 {
 	int fd, ends[2];
 
-	(void)state;
 	scratch_file("a.py", 100);
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(write(ends[1], "12345", 5), 5);
@@ -117,11 +110,11 @@ static void code_pipes_and_memory_are_no_data(void **state)
 	close(ends[1]);
 }
 
-static void a_descriptor_that_becomes_another_is_looked_at(void **state)
+TEST_WITH(a_descriptor_that_becomes_another_is_looked_at, io_part_setup,
+	  io_part_teardown)
 {
 	int fd, pipe_ends[2];
 
-	(void)state;
 	scratch_file("a", 100);
 	assert_int_equal(pipe(pipe_ends), 0);
 	dsa_io_batch_begin(1);
@@ -145,12 +138,11 @@ static void *map_beside(void *fd)
 }
 
 /* What another thread maps meanwhile is of that batch alone. */
-static void connections_and_mappings_are_noticed(void **state)
+TEST_WITH(connections_and_mappings_are_noticed, io_part_setup, io_part_teardown)
 {
 	int pair[2], over = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
 	pthread_t thread;
 
-	(void)state;
 	scratch_file("a", 100);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	dsa_io_batch_begin(1);
@@ -187,11 +179,10 @@ static void connections_and_mappings_are_noticed(void **state)
 	close(pair[1]);
 }
 
-static void errno_is_kept(void **state)
+TEST_WITH(errno_is_kept, io_part_setup, io_part_teardown)
 {
 	struct meter meter;
 
-	(void)state;
 	scratch_file("a", 100);
 	dsa_io_batch_begin(1);
 	errno = 12345;
@@ -232,11 +223,10 @@ static uint64_t digest_at(long at, size_t size)
 	return io_part_last()->digest;
 }
 
-static void a_digest_knows_files_and_places_but_no_order(void **state)
+TEST_WITH(a_digest_knows_files_and_places_but_no_order, io_part_setup, io_part_teardown)
 {
 	uint64_t both;
 
-	(void)state;
 	scratch_file("a", 100);
 	scratch_file("b", 100);
 	both = digest_of((const char *[]){"a", "b"}, 2);
@@ -252,12 +242,11 @@ static void a_digest_knows_files_and_places_but_no_order(void **state)
 
 /* ---- ranges ---- */
 
-static void ranges_are_kept_of_a_list_alone(void **state)
+TEST_WITH(ranges_are_kept_of_a_list_alone, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	char path[4096];
 
-	(void)state;
 	scratch_file("a", 5000);
 	io_part_batch(1, "a");
 	assert_int_equal(page->range_count, 0);
@@ -275,12 +264,11 @@ static void ranges_are_kept_of_a_list_alone(void **state)
 	assert_string_equal(page->paths + page->ranges[0].path, path);
 }
 
-static void what_is_read_in_a_row_is_one_range(void **state)
+TEST_WITH(what_is_read_in_a_row_is_one_range, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	int fd, again;
 
-	(void)state;
 	scratch_file("a", 100000);
 	page->listing = 1;
 	dsa_io_batch_begin(1);
@@ -308,12 +296,11 @@ static void what_is_read_in_a_row_is_one_range(void **state)
 	close(again);
 }
 
-static void what_has_no_room_is_counted(void **state)
+TEST_WITH(what_has_no_room_is_counted, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	char path[600];
 
-	(void)state;
 	memset(path, 'd', sizeof(path));
 	for (unsigned i = 200; i < sizeof(path); i += 200)
 		path[i] = '/';
@@ -340,12 +327,11 @@ static void what_has_no_room_is_counted(void **state)
 
 /* ---- files that are written ---- */
 
-static void written_files_stand_once_after_a_batch(void **state)
+TEST_WITH(written_files_stand_once_after_a_batch, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	char path[4096];
 
-	(void)state;
 	scratch_file("data", 10);
 	io_part_close(io_part_open("early", O_WRONLY | O_CREAT));
 	assert_int_equal(page->written_count, 0);
@@ -408,12 +394,11 @@ static void *end_elsewhere(void *unused)
 }
 
 /* What its own thread read is not known of a batch that another thread ends. */
-static void a_batch_of_two_threads_has_no_own_time(void **state)
+TEST_WITH(a_batch_of_two_threads_has_no_own_time, io_part_setup, io_part_teardown)
 {
 	pthread_t thread;
 	int fd;
 
-	(void)state;
 	scratch_file("a", 1000);
 	io_part_batch(1, "a");
 	assert_true(io_part_last()->own_io_ns > 0);
@@ -427,11 +412,10 @@ static void a_batch_of_two_threads_has_no_own_time(void **state)
 	assert_int_equal(io_part_last()->own_io_ns, 0);
 }
 
-static void threads_count_together(void **state)
+TEST_WITH(threads_count_together, io_part_setup, io_part_teardown)
 {
 	char name[16];
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		scratch_file(name, 1000);
@@ -445,12 +429,11 @@ static void threads_count_together(void **state)
 }
 
 /* What is read between two requests of a loader that has threads of its own. */
-static void of_no_samples_there_is_no_record(void **state)
+TEST_WITH(of_no_samples_there_is_no_record, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	int fd;
 
-	(void)state;
 	scratch_file("a", 5000);
 	dsa_io_batch_begin(1);
 	fd = io_part_open("a", O_RDONLY);
@@ -463,12 +446,11 @@ static void of_no_samples_there_is_no_record(void **state)
 	assert_int_equal(total(IO_batch_ns), 0);
 }
 
-static void batches_follow_one_another_without_a_gap(void **state)
+TEST_WITH(batches_follow_one_another_without_a_gap, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	int fd;
 
-	(void)state;
 	scratch_file("a", 5000);
 	dsa_io_batch_next(1); /* none was begun */
 	dsa_io_batch_begin(1);
@@ -488,11 +470,10 @@ static void batches_follow_one_another_without_a_gap(void **state)
 	assert_int_equal(total(IO_bytes), 300);
 }
 
-static void the_ring_has_the_last_ones(void **state)
+TEST_WITH(the_ring_has_the_last_ones, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 
-	(void)state;
 	for (unsigned i = 0; i < IO_BATCHES + 3; i++) {
 		dsa_io_batch_begin(i);
 		dsa_io_batch_end(1);
@@ -502,29 +483,4 @@ static void the_ring_has_the_last_ones(void **state)
 	assert_int_equal(page->batches[2].number, IO_BATCHES + 3);
 	assert_int_equal(page->batches[3].key, 3);
 	assert_int_equal(total(IO_samples), IO_BATCHES + 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_PAGE(a_batch_has_its_files_and_bytes),
-		IN_PAGE(other_times_are_apart),
-		IN_PAGE(what_was_open_before_is_recognised),
-		IN_PAGE(code_pipes_and_memory_are_no_data),
-		IN_PAGE(a_descriptor_that_becomes_another_is_looked_at),
-		IN_PAGE(connections_and_mappings_are_noticed),
-		IN_PAGE(errno_is_kept),
-		IN_PAGE(a_digest_knows_files_and_places_but_no_order),
-		IN_PAGE(ranges_are_kept_of_a_list_alone),
-		IN_PAGE(what_is_read_in_a_row_is_one_range),
-		IN_PAGE(what_has_no_room_is_counted),
-		IN_PAGE(written_files_stand_once_after_a_batch),
-		IN_PAGE(a_batch_of_two_threads_has_no_own_time),
-		IN_PAGE(threads_count_together),
-		IN_PAGE(of_no_samples_there_is_no_record),
-		IN_PAGE(batches_follow_one_another_without_a_gap),
-		IN_PAGE(the_ring_has_the_last_ones),
-	};
-
-	return cmocka_run_group_tests_name("meter", tests, NULL, NULL);
 }

@@ -2,25 +2,21 @@
 #include "profiler/io/dsa_io.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 /* ---- parts ---- */
 
-static void a_name_has_one_place_in_every_process(void **state)
+TEST_WITH(a_name_has_one_place_in_every_process, io_part_setup, io_part_teardown)
 {
 	int first = dsa_io_part("Resize"), second = dsa_io_part("Crop"), status;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(first, 0);
 	assert_int_equal(second, 1);
 	child = io_part_fork();
@@ -31,31 +27,28 @@ static void a_name_has_one_place_in_every_process(void **state)
 	assert_int_equal(dsa_io_part("Flip"), 2);
 }
 
-static void one_that_is_named_is_not_waited_for(void **state)
+TEST_WITH(one_that_is_named_is_not_waited_for, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	io_part_page()->parts[0].state = IO_NAMING; /* its process was killed */
 	assert_int_equal(dsa_io_part("Resize"), 1);
 	assert_int_equal(dsa_io_part("Resize"), 1);
 }
 
-static void long_names_are_cut(void **state)
+TEST_WITH(long_names_are_cut, io_part_setup, io_part_teardown)
 {
 	char name[100] = {0};
 
-	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	assert_int_equal(dsa_io_part(name), 0);
 	assert_int_equal(dsa_io_part(name), 0);
 	assert_int_equal(strlen(io_part_page()->parts[0].name), IO_PART_NAME - 1);
 }
 
-static void what_finds_no_room_is_counted(void **state)
+TEST_WITH(what_finds_no_room_is_counted, io_part_setup, io_part_teardown)
 {
 	const struct io_took took[] = {{-1, 7, 100}, {IO_PARTS, 2, 100}};
 	char name[16];
 
-	(void)state;
 	for (int i = 0; i < IO_PARTS; i++) {
 		snprintf(name, sizeof(name), "part %d", i);
 		assert_int_equal(dsa_io_part(name), i);
@@ -65,12 +58,11 @@ static void what_finds_no_room_is_counted(void **state)
 	assert_int_equal(io_part_page()->dropped_parts, 9);
 }
 
-static void calls_and_times_add_up(void **state)
+TEST_WITH(calls_and_times_add_up, io_part_setup, io_part_teardown)
 {
 	const struct io_took took[] = {{0, 8, 1000}, {1, 1, -5}};
 	const struct io_page *page = io_part_page();
 
-	(void)state;
 	dsa_io_part("a");
 	dsa_io_part("b");
 	dsa_io_took(took, 2, 8);
@@ -82,12 +74,11 @@ static void calls_and_times_add_up(void **state)
 	assert_int_equal(page->looked_samples, 16);
 }
 
-static void time_in_io_is_told(void **state)
+TEST_WITH(time_in_io_is_told, io_part_setup, io_part_teardown)
 {
 	const _Atomic uint64_t *io_ns = dsa_io_look();
 	uint64_t before;
 
-	(void)state;
 	assert_non_null(io_ns);
 	before = *io_ns;
 	scratch_text("file", "data");
@@ -110,18 +101,16 @@ static const struct io_slow *entry_of(uint64_t sample)
 	return NULL;
 }
 
-static void the_slowest_are_kept(void **state)
+TEST_WITH(the_slowest_are_kept, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	for (unsigned i = 1; i <= 3 * IO_SLOWEST; i++)
 		dsa_io_sample(i, 10 * i);
 	for (unsigned i = 1; i <= 3 * IO_SLOWEST; i++)
 		assert_int_equal(entry_of(i) != NULL, i > 2 * IO_SLOWEST);
 }
 
-static void made_again_the_least_counts(void **state)
+TEST_WITH(made_again_the_least_counts, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	for (unsigned i = 1; i <= IO_SLOWEST; i++)
 		dsa_io_sample(i, 1000 * i);
 	dsa_io_sample(5, 9000);
@@ -134,9 +123,8 @@ static void made_again_the_least_counts(void **state)
 }
 
 /* Its process was killed as it wrote the entry. */
-static void one_that_stays_busy_holds_no_other_up(void **state)
+TEST_WITH(one_that_stays_busy_holds_no_other_up, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	io_part_page()->slowest[0].busy = 1;
 	for (unsigned i = 1; i <= IO_SLOWEST; i++)
 		dsa_io_sample(i, 10 * i);
@@ -148,9 +136,8 @@ static void one_that_stays_busy_holds_no_other_up(void **state)
 	assert_null(entry_of(99));
 }
 
-static void its_first_file_is_told(void **state)
+TEST_WITH(its_first_file_is_told, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	scratch_text("one", "1");
 	scratch_text("two", "2");
 	io_part_batch(1, "one"); /* not looked at */
@@ -169,9 +156,8 @@ static void its_first_file_is_told(void **state)
 	assert_string_equal(entry_of(9)->path, "");
 }
 
-static void without_a_page_nothing_happens(void **state)
+TEST_WITH(without_a_page_nothing_happens, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	io_part_attach("missing");
 	assert_null(dsa_io_look());
 	assert_int_equal(dsa_io_part("Resize"), -1);
@@ -179,23 +165,4 @@ static void without_a_page_nothing_happens(void **state)
 	dsa_io_sample(1, 1);
 	dsa_io_took(NULL, 0, 1);
 	assert_int_equal(dsa_io_looks_at(), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_PAGE(a_name_has_one_place_in_every_process),
-		IN_PAGE(one_that_is_named_is_not_waited_for),
-		IN_PAGE(long_names_are_cut),
-		IN_PAGE(what_finds_no_room_is_counted),
-		IN_PAGE(calls_and_times_add_up),
-		IN_PAGE(time_in_io_is_told),
-		IN_PAGE(the_slowest_are_kept),
-		IN_PAGE(made_again_the_least_counts),
-		IN_PAGE(one_that_stays_busy_holds_no_other_up),
-		IN_PAGE(its_first_file_is_told),
-		IN_PAGE(without_a_page_nothing_happens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

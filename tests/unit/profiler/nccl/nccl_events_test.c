@@ -1,11 +1,8 @@
 #include "profiler/nccl/nccl_events.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct nccl_events *events;
 static struct nccl_communicator *two;
@@ -40,14 +37,13 @@ static void tell(uint64_t number, uint64_t start_ns, uint64_t stop_ns)
 	nccl_events_ended(events, channel, stop_ns, stop_ns + 100);
 }
 
-static void a_record_lasts_from_the_first_channel_to_the_last(void **state)
+TEST_WITH(a_record_lasts_from_the_first_channel_to_the_last, begin, end)
 {
 	const struct trace_collective *record = &events->trace->collectives[0];
 	uint64_t collective = nccl_events_begin(events, two, "ReduceScatter", 3);
 	uint64_t first = nccl_events_channel(events, collective, 1000);
 	uint64_t second = nccl_events_channel(events, collective, 900);
 
-	(void)state;
 	assert_int_not_equal(first, 0);
 	assert_int_equal(events->trace->collective_count, 0);
 	nccl_events_ended(events, first, 2000, 2300);
@@ -65,22 +61,20 @@ static void a_record_lasts_from_the_first_channel_to_the_last(void **state)
 }
 
 /* A device's timer may be ahead of the host's, too. */
-static void clocks_may_be_apart_either_way(void **state)
+TEST_WITH(clocks_may_be_apart_either_way, begin, end)
 {
 	uint64_t collective = nccl_events_begin(events, two, "AllReduce", 0);
 	uint64_t channel = nccl_events_channel(events, collective, 5000);
 
-	(void)state;
 	nccl_events_ended(events, channel, 6000, 1000);
 	assert_int_equal(events->trace->collectives[0].lag_ns, -5000);
 }
 
-static void what_was_forgotten_is_lost(void **state)
+TEST_WITH(what_was_forgotten_is_lost, begin, end)
 {
 	uint64_t collective = nccl_events_begin(events, two, "AllReduce", 0);
 	uint64_t channel = nccl_events_channel(events, collective, 1000);
 
-	(void)state;
 	for (uint64_t i = 1; i <= NCCL_GOING; i++)
 		nccl_events_begin(events, two, "AllReduce", i);
 	nccl_events_ended(events, channel, 2000, 2100);
@@ -92,11 +86,10 @@ static void what_was_forgotten_is_lost(void **state)
 	assert_int_equal(nccl_events_channel(events, 0, 1000), 0);
 }
 
-static void fewer_are_kept_as_room_ends(void **state)
+TEST_WITH(fewer_are_kept_as_room_ends, begin, end)
 {
 	struct trace *trace = events->trace;
 
-	(void)state;
 	trace->collective_count = TRACE_COLLECTIVES / 2 + 1;
 	assert_int_equal(nccl_events_begin(events, two, "AllReduce", 5), 0);
 	assert_int_not_equal(nccl_events_begin(events, two, "AllReduce", 6), 0);
@@ -110,40 +103,22 @@ static void fewer_are_kept_as_room_ends(void **state)
 	assert_int_equal(trace->collective_count, TRACE_COLLECTIVES);
 }
 
-static void so_many_communicators_have_room(void **state)
+TEST_WITH(so_many_communicators_have_room, begin, end)
 {
-	(void)state;
 	for (unsigned i = 1; i < NCCL_COMMUNICATORS; i++)
 		assert_non_null(nccl_events_join(events, i, 0, 2));
 	assert_null(nccl_events_join(events, 99, 0, 2));
 }
 
-static void names_are_cut(void **state)
+TEST_WITH(names_are_cut, begin, end)
 {
 	uint64_t collective = nccl_events_begin(events, two, "AFunctionOfTheFuture", 0);
 	uint64_t channel = nccl_events_channel(events, collective, 1000);
 
-	(void)state;
 	nccl_events_ended(events, channel, 2000, 2100);
 	assert_string_equal(events->trace->collectives[0].function, "AFunctionOfTheF");
 	collective = nccl_events_begin(events, two, NULL, 0);
 	channel = nccl_events_channel(events, collective, 1000);
 	nccl_events_ended(events, channel, 2000, 2100);
 	assert_string_equal(events->trace->collectives[1].function, "");
-}
-
-#define TOLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TOLD(a_record_lasts_from_the_first_channel_to_the_last),
-		TOLD(clocks_may_be_apart_either_way),
-		TOLD(what_was_forgotten_is_lost),
-		TOLD(fewer_are_kept_as_room_ends),
-		TOLD(so_many_communicators_have_room),
-		TOLD(names_are_cut),
-	};
-
-	return cmocka_run_group_tests_name("nccl_events", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* emulated_storage_test.c - what a text of settings means to a page. */
 #include "profiler/io_page.h"
 #include "profiler/preload/emulated_storage.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct io_page *page;
 
@@ -26,9 +22,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void keys_are_read_and_others_left(void **state)
+TEST_WITH(keys_are_read_and_others_left, setup, teardown)
 {
-	(void)state;
 	emulated_storage_read("workers=3,storage_bandwidth=25000000,dataset=/a%2Cb/"
 			      "ccccccccccccccccccccccccccccccccccccccccccccccccccccccc,"
 			      "storage_latency=4000000ns,,prep_delay=2ms",
@@ -38,9 +33,8 @@ static void keys_are_read_and_others_left(void **state)
 	assert_float_equal(page->prep_delay, .002, 1e-12);
 }
 
-static void the_last_one_wins(void **state)
+TEST_WITH(the_last_one_wins, setup, teardown)
 {
-	(void)state;
 	emulated_storage_read("storage_bandwidth=5M,storage_latency=1ms,"
 			      "storage_bandwidth=0,storage_latency=0s",
 			      page);
@@ -48,26 +42,12 @@ static void the_last_one_wins(void **state)
 	assert_float_equal(page->storage_latency, 0, 0);
 }
 
-static void what_makes_no_sense_is_left(void **state)
+TEST_WITH(what_makes_no_sense_is_left, setup, teardown)
 {
-	(void)state;
 	emulated_storage_read(NULL, page);
 	emulated_storage_read("", page);
 	emulated_storage_read("storage_bandwidth,prep_delay=x,storage_latency=", page);
 	assert_float_equal(page->storage_bandwidth, 0, 0);
 	assert_float_equal(page->storage_latency, 0, 0);
 	assert_float_equal(page->prep_delay, 0, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(keys_are_read_and_others_left, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_last_one_wins, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_left, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests_name("emulated_storage", tests, NULL, NULL);
 }

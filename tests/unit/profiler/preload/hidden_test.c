@@ -1,19 +1,15 @@
 /* What keeps a program from being seen by the preload, or by the hook in Python. */
 #include "profiler/preload.h"
+#include "tests/lib/test.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/dsa-hidden-XXXXXX", file[64];
 
@@ -41,7 +37,7 @@ static bool python_of(const char *command, struct preload_python *python)
 	return found;
 }
 
-static void options_of_python_are_told_from_what_it_runs(void **state)
+TEST(options_of_python_are_told_from_what_it_runs)
 {
 	static const struct {
 		const char *command;
@@ -65,7 +61,6 @@ static void options_of_python_are_told_from_what_it_runs(void **state)
 	};
 	struct preload_python python;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_true(python_of(cases[i].command, &python));
 		assert_int_equal(python.blind, cases[i].blind);
@@ -80,7 +75,7 @@ static void options_of_python_are_told_from_what_it_runs(void **state)
 	assert_false(python_of("sh -c python3", &python));
 }
 
-static void a_script_names_its_python(void **state)
+TEST(a_script_names_its_python)
 {
 	static const char *const lines[] = {"#!/usr/bin/python3 -I\nimport torch\n",
 					    "#! /usr/bin/env -S A=b python3 -I\n"};
@@ -88,7 +83,6 @@ static void a_script_names_its_python(void **state)
 	char *const words[] = {file, NULL};
 	struct preload_python python;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		write_program(lines[i], strlen(lines[i]));
 		assert_true(preload_find_python(words, &python));
@@ -147,42 +141,39 @@ static void change_library(char *bytes, size_t size)
 	memcpy(at, "/ld-musl-", 9);
 }
 
-static void what_is_not_preloaded_is_named(void **state)
+TEST(what_is_not_preloaded_is_named)
 {
-	(void)state;
 	assert_false(is_hidden_by(NULL, ""));
 	assert_true(is_hidden_by(change_loader, "statically"));
 	assert_true(is_hidden_by(change_machine, "machine"));
 	assert_true(is_hidden_by(change_library, "musl"));
 }
 
-static void a_command_is_hidden_by_its_options(void **state)
+TEST(a_command_is_hidden_by_its_options)
 {
 	char python[] = "/usr/bin/python3", option[] = "-E", script[] = "train.py";
 	char *const hides[] = {python, option, script, NULL};
 	char *const shows[] = {python, script, NULL};
 	struct preload_hidden hidden;
 
-	(void)state;
 	assert_true(preload_is_hidden(hides, &hidden));
 	assert_string_equal(hidden.fix, "leave out -E");
 	assert_false(preload_is_hidden(shows, &hidden));
 }
 
-int main(void)
+static int make_folder(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_of_python_are_told_from_what_it_runs),
-		cmocka_unit_test(a_script_names_its_python),
-		cmocka_unit_test(what_is_not_preloaded_is_named),
-		cmocka_unit_test(a_command_is_hidden_by_its_options),
-	};
-	int failed;
-
+	(void)state;
 	if (mkdtemp(folder) == NULL)
-		return 1;
+		return -1;
 	snprintf(file, sizeof(file), "%s/program", folder);
-	failed = cmocka_run_group_tests_name("hidden", tests, NULL, NULL);
-	rmdir(folder);
-	return failed;
+	return 0;
 }
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+TEST_GROUP(make_folder, remove_folder);

@@ -4,16 +4,13 @@
 #include "profiler/preload/kept_files.h"
 #include "profiler/profile.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct io_page *page;
 
@@ -44,20 +41,18 @@ static void keep(const char *to)
 	page->kept_count = 1;
 }
 
-static void what_was_kept_is_put_back(void **state)
+TEST_WITH(what_was_kept_is_put_back, page_setup, page_teardown)
 {
-	(void)state;
 	keep("mine");
 	assert_int_equal(kept_files_put_back(page, NULL), 0);
 	assert_int_equal(access("mine", F_OK), 0);
 	assert_int_equal(access("kept", F_OK), -1);
 }
 
-static void what_can_not_be_put_back_is_told_and_stays(void **state)
+TEST_WITH(what_can_not_be_put_back_is_told_and_stays, page_setup, page_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	keep("none/mine");
 	assert_int_equal(kept_files_put_back(page, &err), -EIO);
 	assert_non_null(strstr(err.message, "/kept/put-back"));
@@ -65,12 +60,11 @@ static void what_can_not_be_put_back_is_told_and_stays(void **state)
 	assert_int_equal(access("kept/put-back", F_OK), 0);
 }
 
-static void what_was_lost_is_told(void **state)
+TEST_WITH(what_was_lost_is_told, page_setup, page_teardown)
 {
 	struct profile profile;
 	struct error err = {0};
 
-	(void)state;
 	profile_init(&profile);
 	page->kept_count = page->lost_count = page->lost[0].number = 1;
 	strcpy(page->lost[0].path, "/home/me/last.pt");
@@ -86,11 +80,10 @@ static void what_was_lost_is_told(void **state)
 }
 
 /* It was added to, and then overwritten. */
-static void one_that_has_two_numbers_counts_once(void **state)
+TEST_WITH(one_that_has_two_numbers_counts_once, page_setup, page_teardown)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	keep("mine");
 	page->kept_count = 2;
@@ -101,11 +94,10 @@ static void one_that_has_two_numbers_counts_once(void **state)
 }
 
 /* The program may be about to keep its first file there. */
-static void who_recovers_leaves_the_folder(void **state)
+TEST_WITH(who_recovers_leaves_the_folder, page_setup, page_teardown)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	assert_int_equal(kept_files_recover(scratch_path(), &profile), 0);
 	assert_int_equal(access("kept", F_OK), 0);
@@ -115,18 +107,4 @@ static void who_recovers_leaves_the_folder(void **state)
 	assert_int_equal(profile.files_kept, 1);
 	assert_non_null(profile.put_back);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define WITH_PAGE(name) cmocka_unit_test_setup_teardown(name, page_setup, page_teardown)
-		WITH_PAGE(what_was_kept_is_put_back),
-		WITH_PAGE(what_can_not_be_put_back_is_told_and_stays),
-		WITH_PAGE(what_was_lost_is_told),
-		WITH_PAGE(one_that_has_two_numbers_counts_once),
-		WITH_PAGE(who_recovers_leaves_the_folder),
-	};
-
-	return cmocka_run_group_tests_name("kept_files", tests, NULL, NULL);
 }

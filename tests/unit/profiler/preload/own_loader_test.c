@@ -2,16 +2,13 @@
 #include "profiler/io_page.h"
 #include "profiler/preload/own_loader.h"
 #include "profiler/profile.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { TRAINER = 100, WORKER = 101 };
 
@@ -56,12 +53,11 @@ static struct profile profile_of(const struct io_page *page)
 	return profile_again(page, UNKNOWN, NAN);
 }
 
-static void workers_are_processes(void **state)
+TEST(workers_are_processes)
 {
 	struct io_page *page = calloc(1, sizeof(*page));
 	struct profile profile;
 
-	(void)state;
 	assert_non_null(page);
 	page_add(page, 0, TRAINER, 2);
 	page_add(page, 3, WORKER, 5);
@@ -86,12 +82,11 @@ static void workers_are_processes(void **state)
 	free(page);
 }
 
-static void workers_that_persist_save_start_and_end(void **state)
+TEST(workers_that_persist_save_start_and_end)
 {
 	struct io_page *page = calloc(1, sizeof(*page));
 	struct profile profile;
 
-	(void)state;
 	assert_non_null(page);
 	profile = profile_of(page); /* they persist: no end was seen */
 	assert_true(isnan(profile.epoch_saved_s) && isnan(profile.epoch_end_s));
@@ -116,12 +111,11 @@ static void workers_that_persist_save_start_and_end(void **state)
 }
 
 /* As of one that has libdsa's loader, and a page for its own all the same. */
-static void where_no_epoch_was_seen_its_start_is_unknown(void **state)
+TEST(where_no_epoch_was_seen_its_start_is_unknown)
 {
 	struct io_page *page = calloc(1, sizeof(*page));
 	struct profile profile;
 
-	(void)state;
 	assert_non_null(page);
 	profile_init(&profile);
 	assert_int_equal(own_loader_add(page, &profile), 0);
@@ -130,12 +124,11 @@ static void where_no_epoch_was_seen_its_start_is_unknown(void **state)
 	free(page);
 }
 
-static void a_recipe_is_whole_or_lacks_something(void **state)
+TEST(a_recipe_is_whole_or_lacks_something)
 {
 	struct io_page *page = calloc(1, sizeof(*page));
 	struct profile profile;
 
-	(void)state;
 	assert_non_null(page);
 	page->recipe = (struct io_recipe){.size = 224, .code = "dsa.Loader('x')"};
 	profile = profile_of(page); /* it was not told as a whole */
@@ -157,13 +150,12 @@ static void a_recipe_is_whole_or_lacks_something(void **state)
 }
 
 /* As a process may leave them that writes where it should not. */
-static void texts_without_an_end_are_cut(void **state)
+TEST(texts_without_an_end_are_cut)
 {
 	struct io_page *page = calloc(1, sizeof(*page));
 	struct io_recipe *recipe;
 	struct profile profile;
 
-	(void)state;
 	assert_non_null(page);
 	recipe = &page->recipe;
 	recipe->told = 1;
@@ -178,17 +170,4 @@ static void texts_without_an_end_are_cut(void **state)
 	assert_int_equal(strlen(profile.own_recipe.lacks), sizeof(recipe->lacks) - 1);
 	profile_free(&profile);
 	free(page);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(workers_are_processes),
-		cmocka_unit_test(workers_that_persist_save_start_and_end),
-		cmocka_unit_test(where_no_epoch_was_seen_its_start_is_unknown),
-		cmocka_unit_test(a_recipe_is_whole_or_lacks_something),
-		cmocka_unit_test(texts_without_an_end_are_cut),
-	};
-
-	return cmocka_run_group_tests_name("own_loader", tests, NULL, NULL);
 }

@@ -3,14 +3,11 @@
 #include "profiler/preload/prep_parts.h"
 #include "profiler/profile.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void name_part(struct io_page *page, unsigned at, const char *name, uint64_t ns)
 {
@@ -43,12 +40,11 @@ static struct io_page *known_page(void)
 	return page;
 }
 
-static void parts_are_sorted_and_share(void **state)
+TEST(parts_are_sorted_and_share)
 {
 	struct io_page *page = known_page();
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.handover_s = .024;
 	profile.workers = 2;
@@ -75,12 +71,11 @@ static void parts_are_sorted_and_share(void **state)
 	free(page);
 }
 
-static void nothing_was_looked_at(void **state)
+TEST(nothing_was_looked_at)
 {
 	struct io_page *page = known_page();
 	struct profile profile;
 
-	(void)state;
 	page->looked_samples = 0;
 	profile_init(&profile);
 	assert_int_equal(prep_parts_add(page, &profile), 0);
@@ -89,12 +84,11 @@ static void nothing_was_looked_at(void **state)
 	free(page);
 }
 
-static void without_a_worker_nothing_is_handed_over(void **state)
+TEST(without_a_worker_nothing_is_handed_over)
 {
 	struct io_page *page = known_page();
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.handover_s = .024;
 	profile.workers = 0;
@@ -105,12 +99,11 @@ static void without_a_worker_nothing_is_handed_over(void **state)
 	free(page);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
 	struct io_page *page = known_page();
 	int result = -ENOMEM;
 
-	(void)state;
 	for (int i = 1; result != 0; i++) {
 		struct profile profile;
 
@@ -122,16 +115,4 @@ static void every_allocation_may_fail(void **state)
 		profile_free(&profile);
 	}
 	free(page);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_are_sorted_and_share),
-		cmocka_unit_test(nothing_was_looked_at),
-		cmocka_unit_test(without_a_worker_nothing_is_handed_over),
-		cmocka_unit_test(every_allocation_may_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

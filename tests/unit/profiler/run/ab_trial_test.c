@@ -1,14 +1,8 @@
 #include "profiler/run/ab_trial.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void each_pair_has_both_sides_and_mirrors_the_one_before(void **state)
+TEST(each_pair_has_both_sides_and_mirrors_the_one_before)
 {
-	(void)state;
 	assert_int_equal(ab_trial_side(0), 0);
 	for (unsigned pair = 0; pair < 100; pair++) {
 		assert_int_equal(ab_trial_side(2 * pair) + ab_trial_side(2 * pair + 1),
@@ -19,24 +13,13 @@ static void each_pair_has_both_sides_and_mirrors_the_one_before(void **state)
 }
 
 /* What grows by as much from launch to launch adds as much to both sides. */
-static void a_linear_drift_cancels_over_two_pairs(void **state)
+TEST(a_linear_drift_cancels_over_two_pairs)
 {
 	int difference = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 64; i++) {
 		difference += ab_trial_side(i) == 0 ? (int)i : -(int)i;
 		if (i % 4 == 3)
 			assert_int_equal(difference, 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_pair_has_both_sides_and_mirrors_the_one_before),
-		cmocka_unit_test(a_linear_drift_cancels_over_two_pairs),
-	};
-
-	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "profiler/run/apply.h"
 #include "profiler/run/conductor/barrier.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { HERE = 2 }; /* cores */
 
@@ -69,9 +66,8 @@ static void assert_refused(const char *why)
 	assert_non_null(strstr(err.message, why));
 }
 
-static void what_does_not_change_stays(void **state)
+TEST_WITH(what_does_not_change_stays, setup, teardown)
 {
-	(void)state;
 	assert_applied();
 	assert_int_equal(apply.cores, 0);
 	assert_int_equal(options.workers, 2);
@@ -81,9 +77,8 @@ static void what_does_not_change_stays(void **state)
 	assert_int_equal(options.batch, 64);
 }
 
-static void a_change_overrides_the_run(void **state)
+TEST_WITH(a_change_overrides_the_run, setup, teardown)
 {
-	(void)state;
 	change.workers = 5;
 	change.batch = 32;
 	change.cache_share = .333333333;
@@ -101,9 +96,8 @@ static void a_change_overrides_the_run(void **state)
 	assert_true(fabs(options.storage_latency - .00175) < 1e-12);
 }
 
-static void smaller_pictures_leave_the_cache_its_memory(void **state)
+TEST_WITH(smaller_pictures_leave_the_cache_its_memory, setup, teardown)
 {
-	(void)state;
 	profile.cache_share = .35;
 	profile.dataset_bytes = 1000000;
 	change.resize = 128;
@@ -114,9 +108,8 @@ static void smaller_pictures_leave_the_cache_its_memory(void **state)
 	assert_true(options.cache_share == .5);
 }
 
-static void a_bucket_is_emulated_by_its_latency_alone(void **state)
+TEST_WITH(a_bucket_is_emulated_by_its_latency_alone, setup, teardown)
 {
-	(void)state;
 	change.bucket_latency_s = .03;
 	assert_applied();
 	assert_true(options.storage_latency == .03 && options.storage_bandwidth == 0);
@@ -124,18 +117,16 @@ static void a_bucket_is_emulated_by_its_latency_alone(void **state)
 	assert_refused("a bucket's rate can't be tried");
 }
 
-static void a_cache_on_disk_stays_as_it_is(void **state)
+TEST_WITH(a_cache_on_disk_stays_as_it_is, setup, teardown)
 {
-	(void)state;
 	profile.disk_cache.hits = 7;
 	assert_applied();
 	change.cache_share = .2;
 	assert_refused("that would empty the one there is");
 }
 
-static void only_folders_of_pictures_can_be_made_smaller(void **state)
+TEST_WITH(only_folders_of_pictures_can_be_made_smaller, setup, teardown)
 {
-	(void)state;
 	change.resize = 128;
 	profile_text(&profile.source, "tree");
 	assert_applied();
@@ -143,9 +134,8 @@ static void only_folders_of_pictures_can_be_made_smaller(void **state)
 	assert_refused("this is a tar data set");
 }
 
-static void storage_without_emulation_keeps_the_cache(void **state)
+TEST_WITH(storage_without_emulation_keeps_the_cache, setup, teardown)
 {
-	(void)state;
 	profile.cache.id = CACHE_NONE;
 	profile_text(&profile.loader, "dataset=a%%2Cb,storage_bandwidth=5000000");
 	change.storage_bandwidth = 0;
@@ -155,17 +145,15 @@ static void storage_without_emulation_keeps_the_cache(void **state)
 	assert_string_equal(options.cache, "none");
 }
 
-static void no_cache_is_none(void **state)
+TEST_WITH(no_cache_is_none, setup, teardown)
 {
-	(void)state;
 	change.cache_share = 0;
 	assert_applied();
 	assert_string_equal(options.cache, "none");
 }
 
-static void workers_follow_the_cores_where_they_did(void **state)
+TEST_WITH(workers_follow_the_cores_where_they_did, setup, teardown)
 {
-	(void)state;
 	change.cores = 1;
 	assert_applied();
 	assert_int_equal(apply.cores, 1);
@@ -178,17 +166,15 @@ static void workers_follow_the_cores_where_they_did(void **state)
 	assert_int_equal(options.workers, 4);
 }
 
-static void a_run_on_fewer_cores_stays_there(void **state)
+TEST_WITH(a_run_on_fewer_cores_stays_there, setup, teardown)
 {
-	(void)state;
 	profile.cores = 1;
 	assert_applied();
 	assert_int_equal(apply.cores, 1);
 }
 
-static void an_accelerator_is_faster_than_it_was(void **state)
+TEST_WITH(an_accelerator_is_faster_than_it_was, setup, teardown)
 {
-	(void)state;
 	change.gpu_speed = 2;
 	assert_int_equal(try(), 0);
 	assert_non_null(strstr(apply.loader, ",gpu_speed=2"));
@@ -198,9 +184,8 @@ static void an_accelerator_is_faster_than_it_was(void **state)
 	assert_non_null(strstr(strstr(apply.loader, "batch=8"), "gpu_speed=3"));
 }
 
-static void jobs_are_as_many_as_asked_or_as_they_were(void **state)
+TEST_WITH(jobs_are_as_many_as_asked_or_as_they_were, setup, teardown)
 {
-	(void)state;
 	assert_applied();
 	assert_int_equal(apply.jobs, 0);
 	assert_null(apply.loaders);
@@ -226,9 +211,8 @@ static void jobs_are_as_many_as_asked_or_as_they_were(void **state)
 	assert_refused("different programs");
 }
 
-static void jobs_have_speeds_of_their_own(void **state)
+TEST_WITH(jobs_have_speeds_of_their_own, setup, teardown)
 {
-	(void)state;
 	profile_text(&profile.loader, "gpu_speed=3");
 	change.jobs = 2;
 	change.job_speed[0] = 1;
@@ -243,9 +227,8 @@ static void jobs_have_speeds_of_their_own(void **state)
 	assert_refused("only an emulated accelerator");
 }
 
-static void what_can_t_be_done_here_is_refused(void **state)
+TEST_WITH(what_can_t_be_done_here_is_refused, setup, teardown)
 {
-	(void)state;
 	change.cores = HERE + 1;
 	assert_refused("3 cores can't be tried here: there are only 2");
 	change.cores = 0;
@@ -261,9 +244,8 @@ static void what_can_t_be_done_here_is_refused(void **state)
 	assert_refused("only an emulated accelerator");
 }
 
-static void a_result_without_its_program_is_refused(void **state)
+TEST_WITH(a_result_without_its_program_is_refused, setup, teardown)
 {
-	(void)state;
 	profile.cores = HERE + 1;
 	assert_refused("the run had 3 cores");
 	free(profile.directory);
@@ -274,17 +256,15 @@ static void a_result_without_its_program_is_refused(void **state)
 	assert_refused("which program");
 }
 
-static void a_program_whose_arguments_were_lost_is_refused(void **state)
+TEST_WITH(a_program_whose_arguments_were_lost_is_refused, setup, teardown)
 {
-	(void)state;
 	free(profile.command[0]);
 	profile.command[0] = strdup("caf" PROFILE_LOST);
 	assert_refused("not all UTF-8");
 }
 
-static void a_program_with_torch_is_asked_what_it_was_asked_before(void **state)
+TEST_WITH(a_program_with_torch_is_asked_what_it_was_asked_before, setup, teardown)
 {
-	(void)state;
 	profile.loader_kind.id = LOADER_TORCH;
 	profile_text(&profile.asked, "prep_delay=2000000ns");
 	assert_applied();
@@ -307,9 +287,8 @@ static void a_program_with_torch_is_asked_what_it_was_asked_before(void **state)
 	assert_int_equal(apply.cores, 1);
 }
 
-static void what_is_libdsa_s_alone_is_refused_of_others(void **state)
+TEST_WITH(what_is_libdsa_s_alone_is_refused_of_others, setup, teardown)
 {
-	(void)state;
 	profile.loader_kind.id = LOADER_TORCH;
 	change.batch = 3;
 	assert_refused("--batch can't be tried");
@@ -336,9 +315,8 @@ static void what_is_libdsa_s_alone_is_refused_of_others(void **state)
 	assert_refused("nothing can be tried");
 }
 
-static void the_same_loader_is_measured_again(void **state)
+TEST_WITH(the_same_loader_is_measured_again, setup, teardown)
 {
-	(void)state;
 	assert_applied();
 	assert_int_equal(apply.choice, PRELOAD_AUTO);
 	profile_text(&profile.loader_choice, "none");
@@ -353,11 +331,10 @@ static void the_same_loader_is_measured_again(void **state)
 	assert_int_equal(apply_choice_named(NULL), PRELOAD_AUTO);
 }
 
-static void memory_may_be_short(void **state)
+TEST_WITH(memory_may_be_short, setup, teardown)
 {
 	int result = -ENOMEM;
 
-	(void)state;
 	change.jobs = 2;
 	change.job_speed[0] = change.job_speed[1] = .5;
 	profile_text(&profile_add_job(&profile)->command, "train");
@@ -368,52 +345,4 @@ static void memory_may_be_short(void **state)
 		assert_true(n < 40);
 	}
 	assert_int_equal(result, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_does_not_change_stays, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_change_overrides_the_run, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			smaller_pictures_leave_the_cache_its_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_bucket_is_emulated_by_its_latency_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_cache_on_disk_stays_as_it_is, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			only_folders_of_pictures_can_be_made_smaller, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			storage_without_emulation_keeps_the_cache, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_cache_is_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(workers_follow_the_cores_where_they_did,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_run_on_fewer_cores_stays_there, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(an_accelerator_is_faster_than_it_was,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			jobs_are_as_many_as_asked_or_as_they_were, setup, teardown),
-		cmocka_unit_test_setup_teardown(jobs_have_speeds_of_their_own, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_can_t_be_done_here_is_refused,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_result_without_its_program_is_refused,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_program_whose_arguments_were_lost_is_refused, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_program_with_torch_is_asked_what_it_was_asked_before, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			what_is_libdsa_s_alone_is_refused_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_same_loader_is_measured_again,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("apply", tests, NULL, NULL);
 }

@@ -5,13 +5,10 @@
 #include "tests/lib/closed_form.h"
 #include "tests/lib/load.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1e-3
 
@@ -67,9 +64,8 @@ static const struct line lines[] = {
 	{"read once", 4, true, 4000, true, false, 2000},
 };
 
-static void jobs_together_are_as_fast_as_what_they_share(void **state)
+TEST(jobs_together_are_as_fast_as_what_they_share)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		const struct line *line = &lines[i];
 		struct simulation_load load =
@@ -96,25 +92,23 @@ static void jobs_together_are_as_fast_as_what_they_share(void **state)
 	}
 }
 
-static void what_is_prepared_once_is_counted_once(void **state)
+TEST(what_is_prepared_once_is_counted_once)
 {
 	struct simulation_load load = jobs(4, true, 4000);
 	struct simulation_outcome outcome = load_run(&load, 5000);
 
-	(void)state;
 	assert_near(outcome.prep_per_s, outcome.per_s / 4, .01);
 	assert_near(outcome.cpu_busy, 2, .01);
 }
 
 /* The window absorbs no lasting difference: all go as fast as the slowest. */
-static void the_slowest_sets_the_pace_of_those_who_share(void **state)
+TEST(the_slowest_sets_the_pace_of_those_who_share)
 {
 	static const double steps[] = {10 / 4000., 10 / 300., 10 / 900.};
 	struct simulation_load load = jobs(3, true, 4000);
 	struct simulation_outcome outcome;
 	struct closed_form rates;
 
-	(void)state;
 	load.job_compute_s = steps;
 	outcome = load_run(&load, 5000);
 	for (int j = 0; j < 3; j++)
@@ -126,14 +120,13 @@ static void the_slowest_sets_the_pace_of_those_who_share(void **state)
 }
 
 /* Each has what the others leave: one takes its 100, the others share the rest. */
-static void jobs_with_loaders_of_their_own_go_their_own_way(void **state)
+TEST(jobs_with_loaders_of_their_own_go_their_own_way)
 {
 	static const double steps[] = {10 / 100., 10 / 4000., 10 / 4000.};
 	struct simulation_load load = jobs(3, false, 4000);
 	struct simulation_outcome outcome;
 	struct closed_form rates;
 
-	(void)state;
 	load.job_compute_s = steps;
 	outcome = load_run(&load, 5000);
 	assert_near(outcome.job_per_s[0], 100, .01);
@@ -144,14 +137,13 @@ static void jobs_with_loaders_of_their_own_go_their_own_way(void **state)
 }
 
 /* Batches that are kept wait for jobs, not jobs for them. */
-static void the_window_absorbs_jitter(void **state)
+TEST(the_window_absorbs_jitter)
 {
 	static const struct profile_draw jitter[] = {{LOAD_BYTES, NAN, .1 * MS},
 						     {LOAD_BYTES, NAN, 1.7 * MS}};
 	struct simulation_load load = jobs(2, true, 2100);
 	double narrow, wide;
 
-	(void)state;
 	load.draws = jitter;
 	load.draw_count = 2;
 	load.ahead = 2;
@@ -163,11 +155,10 @@ static void the_window_absorbs_jitter(void **state)
 }
 
 /* What computes on the CPU takes the cores that prep needs: once for each job. */
-static void consumers_work_on_the_same_cores(void **state)
+TEST(consumers_work_on_the_same_cores)
 {
 	struct simulation_load load = jobs(4, true, 1e6);
 
-	(void)state;
 	load.compute_s = 0;
 	load.compute_cpu_s = load.batch * 1 * MS;
 	/* 2 cores / (2 ms / 4 + 1 ms) */
@@ -177,11 +168,10 @@ static void consumers_work_on_the_same_cores(void **state)
 }
 
 /* Private caches are each job's; of the kernel's, what one read the next one finds. */
-static void caches_are_private_and_the_kernels_is_joint(void **state)
+TEST(caches_are_private_and_the_kernels_is_joint)
 {
 	struct simulation_load load = jobs(2, false, 4000);
 
-	(void)state;
 	load.share = .4;
 	load.policy = CACHE_MINIO;
 	assert_near(load_run(&load, 5000).hit_ratio, .4, .01);
@@ -192,13 +182,12 @@ static void caches_are_private_and_the_kernels_is_joint(void **state)
 	assert_true(load_run(&load, 5000).hit_ratio > .5);
 }
 
-static void a_single_job_is_the_same_however_it_is_said(void **state)
+TEST(a_single_job_is_the_same_however_it_is_said)
 {
 	static const double step[] = {10 / 900.};
 	struct simulation_load load = jobs(0, false, 900);
 	struct simulation_outcome outcome = load_run(&load, 5000), again;
 
-	(void)state;
 	load.jobs = 1;
 	load.job_compute_s = step;
 	load.compute_s = 1;
@@ -207,12 +196,11 @@ static void a_single_job_is_the_same_however_it_is_said(void **state)
 	assert_true(outcome.job_per_s[0] == outcome.per_s);
 }
 
-static void short_memory_is_said(void **state)
+TEST(short_memory_is_said)
 {
 	static const enum cache_id policies[] = {CACHE_PAGE, CACHE_MINIO};
 	struct simulation_load load = jobs(3, false, 900);
 
-	(void)state;
 	load.share = .5;
 	for (int i = 0; i < 2; i++) {
 		unsigned nth = 0;
@@ -242,12 +230,11 @@ static void refused(const struct simulation_load *load, const char *member)
 	assert_non_null(strstr(err.message, member));
 }
 
-static void jobs_without_sense_are_refused(void **state)
+TEST(jobs_without_sense_are_refused)
 {
 	static const double steps[] = {1, -1};
 	struct simulation_load load = jobs(65, false, 900);
 
-	(void)state;
 	refused(&load, "jobs");
 	load = jobs(64, false, 900);
 	load.batch = 1 << 18;
@@ -266,22 +253,4 @@ static void jobs_without_sense_are_refused(void **state)
 	load = jobs(2, false, 900);
 	load.loaded = true;
 	refused(&load, "jobs");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jobs_together_are_as_fast_as_what_they_share),
-		cmocka_unit_test(what_is_prepared_once_is_counted_once),
-		cmocka_unit_test(the_slowest_sets_the_pace_of_those_who_share),
-		cmocka_unit_test(jobs_with_loaders_of_their_own_go_their_own_way),
-		cmocka_unit_test(the_window_absorbs_jitter),
-		cmocka_unit_test(consumers_work_on_the_same_cores),
-		cmocka_unit_test(caches_are_private_and_the_kernels_is_joint),
-		cmocka_unit_test(a_single_job_is_the_same_however_it_is_said),
-		cmocka_unit_test(short_memory_is_said),
-		cmocka_unit_test(jobs_without_sense_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

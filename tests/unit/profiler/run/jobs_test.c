@@ -3,16 +3,13 @@
 #include "profiler/session/epoch_parts.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32 };
 
@@ -44,13 +41,12 @@ static char **copy(const char *const *words)
 	return profile_copy_texts((char *const *)(uintptr_t)words);
 }
 
-static void the_number_replaces_its_mark(void **state)
+TEST(the_number_replaces_its_mark)
 {
 	static const char *const command[] = {"./train", "--out=run-{job}",
 					      "{job}{job}", "{jo}", NULL};
 	char **words = jobs_command((char *const *)(uintptr_t)command, 17);
 
-	(void)state;
 	assert_string_equal(words[0], "./train");
 	assert_string_equal(words[1], "--out=run-17");
 	assert_string_equal(words[2], "1717");
@@ -59,13 +55,12 @@ static void the_number_replaces_its_mark(void **state)
 	profile_free_texts(words);
 }
 
-static void rates_of_common_blocks_add_up(void **state)
+TEST(rates_of_common_blocks_add_up)
 {
 	struct trace *jobs[] = {job_of(32, 0, 10), job_of(16, 0, 10)};
 	struct interval all;
 	double cpu_s;
 
-	(void)state;
 	assert_int_equal(
 		jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s), 0);
 	assert_true(fabs(all.value - 3000) < 1e-6);
@@ -75,7 +70,7 @@ static void rates_of_common_blocks_add_up(void **state)
 	session_free(jobs[1]);
 }
 
-static void blocks_that_one_has_not_do_not_count(void **state)
+TEST(blocks_that_one_has_not_do_not_count)
 {
 	struct trace *jobs[] = {job_of(32, 0, 10), job_of(16, 4, 10)};
 	const struct session_window slow = {.kind = TRACE_REAL,
@@ -88,7 +83,6 @@ static void blocks_that_one_has_not_do_not_count(void **state)
 	struct interval all;
 	double cpu_s;
 
-	(void)state;
 	session_add(jobs[0], &slow); /* the other left before */
 	jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s);
 	assert_true(fabs(all.value - 3000) < 1e-6);
@@ -101,13 +95,12 @@ static void blocks_that_one_has_not_do_not_count(void **state)
 }
 
 /* Jobs of two caches, one of which has its hits drawn; 12 blocks have four parts twice. */
-static void parts_of_the_epoch_weigh_alike(void **state)
+TEST(parts_of_the_epoch_weigh_alike)
 {
 	struct trace *jobs[] = {job_of(32, 0, 12), session_new()};
 	struct interval all;
 	double cpu_s;
 
-	(void)state;
 	for (int block = 0; block < 12; block++) {
 		unsigned part = epoch_part(0, (unsigned)block);
 		const struct session_window did = {.kind = TRACE_REAL,
@@ -129,7 +122,7 @@ static void parts_of_the_epoch_weigh_alike(void **state)
 	session_free(jobs[1]);
 }
 
-static void a_job_is_told_from_its_own_result(void **state)
+TEST(a_job_is_told_from_its_own_result)
 {
 	const struct conductor_job ended = {.target_status = 137,
 					    .left = "was killed (SIGKILL)"};
@@ -137,7 +130,6 @@ static void a_job_is_told_from_its_own_result(void **state)
 	struct profile profile, own;
 	struct profile_window *window;
 
-	(void)state;
 	profile_init(&profile);
 	profile_init(&own);
 	own.command = copy(command);
@@ -167,12 +159,11 @@ static void a_job_is_told_from_its_own_result(void **state)
 	profile_free(&profile);
 }
 
-static void batches_ahead_are_of_the_job_s_own_size(void **state)
+TEST(batches_ahead_are_of_the_job_s_own_size)
 {
 	struct trace *job = job_of(10, 0, 2);
 	struct profile_job found = {0};
 
-	(void)state;
 	jobs_set_shared(&found, job);
 	assert_true(isnan(found.ahead_batches));
 	for (int i = 0; i < 2; i++) {
@@ -185,12 +176,11 @@ static void batches_ahead_are_of_the_job_s_own_size(void **state)
 	session_free(job);
 }
 
-static void a_job_that_left_its_shared_loader_says_so(void **state)
+TEST(a_job_that_left_its_shared_loader_says_so)
 {
 	struct trace *job = job_of(10, 0, 2);
 	struct profile_job found = {0};
 
-	(void)state;
 	jobs_set_shared(&found, job);
 	assert_false(found.dropped);
 	job->processes[job->driver - 1].counters[TRACE_went_alone] = 1;
@@ -199,12 +189,11 @@ static void a_job_that_left_its_shared_loader_says_so(void **state)
 	session_free(job);
 }
 
-static void who_is_held_up_waits_for_the_one_that_is_least(void **state)
+TEST(who_is_held_up_waits_for_the_one_that_is_least)
 {
 	static const double held_up[] = {.8, .01, .5, .02};
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	for (int i = 0; i < 4; i++)
 		assert_non_null(profile_add_job(&profile));
@@ -218,14 +207,13 @@ static void who_is_held_up_waits_for_the_one_that_is_least(void **state)
 	profile_free(&profile);
 }
 
-static void memory_short_is_told(void **state)
+TEST(memory_short_is_told)
 {
 	static const char *const command[] = {"train", NULL};
 	struct trace *job = job_of(10, 0, 2);
 	struct interval all;
 	double cpu_s;
 
-	(void)state;
 	nomem_at(1);
 	assert_null(copy(command));
 	nomem_at(1);
@@ -234,21 +222,4 @@ static void memory_short_is_told(void **state)
 		-ENOMEM);
 	nomem_at(0);
 	session_free(job);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_number_replaces_its_mark),
-		cmocka_unit_test(rates_of_common_blocks_add_up),
-		cmocka_unit_test(blocks_that_one_has_not_do_not_count),
-		cmocka_unit_test(parts_of_the_epoch_weigh_alike),
-		cmocka_unit_test(a_job_is_told_from_its_own_result),
-		cmocka_unit_test(batches_ahead_are_of_the_job_s_own_size),
-		cmocka_unit_test(a_job_that_left_its_shared_loader_says_so),
-		cmocka_unit_test(who_is_held_up_waits_for_the_one_that_is_least),
-		cmocka_unit_test(memory_short_is_told),
-	};
-
-	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 #include "profiler/run/conductor/conductor.h"
 #include "profiler/run/run_ending.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static const char *left;  /* why the job left before the others */
 static pid_t left_behind; /* a process that does not end */
@@ -57,11 +54,10 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	session_free(trace);
 }
 
-static void a_program_that_may_have_run_out_of_steps_is_told_so(void **state)
+TEST_WITH(a_program_that_may_have_run_out_of_steps_is_told_so, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	epoch = 60;
 	ends(CONDUCTOR_DIED, "the program ended with status 1", 121, .1, &profile);
 	assert_string_equal(
@@ -77,11 +73,10 @@ static void a_program_that_may_have_run_out_of_steps_is_told_so(void **state)
 	profile_free(&profile);
 }
 
-static void a_budget_that_is_too_short_is_told_with_one_that_is_not(void **state)
+TEST_WITH(a_budget_that_is_too_short_is_told_with_one_that_is_not, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
 	assert_int_equal(profile.status.id, STATUS_BUDGET);
 	assert_string_equal(profile.status_why,
@@ -94,11 +89,11 @@ static void a_budget_that_is_too_short_is_told_with_one_that_is_not(void **state
 	profile_free(&profile);
 }
 
-static void a_program_that_ends_too_soon_is_told_how_many_steps_are_needed(void **state)
+TEST_WITH(a_program_that_ends_too_soon_is_told_how_many_steps_are_needed, nothing_left,
+	  NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	ends(CONDUCTOR_ENDED, "the program finished", 3, .1, &profile);
 	assert_int_equal(profile.status.id, STATUS_TARGET_ENDED);
 	assert_string_equal(
@@ -108,11 +103,10 @@ static void a_program_that_ends_too_soon_is_told_how_many_steps_are_needed(void 
 	profile_free(&profile);
 }
 
-static void what_left_a_program_alone_is_told_whatever_ended_it_later(void **state)
+TEST_WITH(what_left_a_program_alone_is_told_whatever_ended_it_later, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	alone = "loading failed: ValueError: 37";
 	epoch = 60;
 	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
@@ -138,11 +132,10 @@ static void what_left_a_program_alone_is_told_whatever_ended_it_later(void **sta
 	profile_free(&profile);
 }
 
-static void what_was_observed_is_complete_unless_it_was_left_alone(void **state)
+TEST_WITH(what_was_observed_is_complete_unless_it_was_left_alone, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	observed = true;
 	epoch = 60;
 	ends(CONDUCTOR_ENDED, "the program finished", 3, .1, &profile);
@@ -157,32 +150,29 @@ static void what_was_observed_is_complete_unless_it_was_left_alone(void **state)
 	profile_free(&profile);
 }
 
-static void an_interruption_is_the_users(void **state)
+TEST_WITH(an_interruption_is_the_users, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	ends(CONDUCTOR_INTERRUPTED, "SIGINT", 3, .1, &profile);
 	assert_string_equal(profile.status_why, "you interrupted it");
 	profile_free(&profile);
 }
 
-static void a_crash_is_told_as_it_was(void **state)
+TEST_WITH(a_crash_is_told_as_it_was, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	ends(CONDUCTOR_DIED, "the program crashed (SIGABRT)", 3, .1, &profile);
 	assert_int_equal(profile.status.id, STATUS_TARGET_DIED);
 	assert_string_equal(profile.status_why, "the program crashed (SIGABRT)");
 	profile_free(&profile);
 }
 
-static void no_budget_is_too_short_for_a_job_that_left(void **state)
+TEST_WITH(no_budget_is_too_short_for_a_job_that_left, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	left = "came no further";
 	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
 	assert_string_equal(profile.status_why,
@@ -191,11 +181,10 @@ static void no_budget_is_too_short_for_a_job_that_left(void **state)
 	profile_free(&profile);
 }
 
-static void a_process_that_does_not_end_is_told(void **state)
+TEST_WITH(a_process_that_does_not_end_is_told, nothing_left, NULL)
 {
 	struct profile profile;
 
-	(void)state;
 	left_behind = 77;
 	ends(CONDUCTOR_STEPS, "", 7, 1.2, &profile);
 	assert_string_equal(profile.status_why,
@@ -206,22 +195,4 @@ static void a_process_that_does_not_end_is_told(void **state)
 			    "you interrupted it; process 77 is left of it, which "
 			    "can't be ended");
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup(name, nothing_left)
-		TEST(a_program_that_may_have_run_out_of_steps_is_told_so),
-		TEST(a_budget_that_is_too_short_is_told_with_one_that_is_not),
-		TEST(a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
-		TEST(what_left_a_program_alone_is_told_whatever_ended_it_later),
-		TEST(what_was_observed_is_complete_unless_it_was_left_alone),
-		TEST(an_interruption_is_the_users),
-		TEST(a_crash_is_told_as_it_was),
-		TEST(no_budget_is_too_short_for_a_job_that_left),
-		TEST(a_process_that_does_not_end_is_told),
-	};
-
-	return cmocka_run_group_tests_name("run_ending", tests, NULL, NULL);
 }

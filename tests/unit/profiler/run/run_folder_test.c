@@ -1,21 +1,17 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/run/run_folder.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[TREE_PATH], session[TREE_PATH + 16];
 
@@ -62,12 +58,11 @@ static pid_t start_dsa(void)
 	return pid;
 }
 
-static void a_run_in_another_container_keeps_its_folder(void **state)
+TEST_WITH(a_run_in_another_container_keeps_its_folder, new_folder, remove_folder)
 {
 	pid_t dsa = start_dsa();
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(run_folder_take(folder, &err), -EBUSY);
 	assert_non_null(strstr(err.message, "another run"));
 	assert_int_equal(access(session, F_OK), 0);
@@ -75,15 +70,4 @@ static void a_run_in_another_container_keeps_its_folder(void **state)
 	assert_int_equal(waitpid(dsa, NULL, 0), dsa);
 	assert_int_equal(run_folder_take(folder, &err), 0);
 	assert_int_equal(access(session, F_OK), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define WITH_FOLDER(name)                                                              \
-	cmocka_unit_test_setup_teardown(name, new_folder, remove_folder)
-		WITH_FOLDER(a_run_in_another_container_keeps_its_folder),
-	};
-
-	return cmocka_run_group_tests_name("run_folder", tests, NULL, NULL);
 }

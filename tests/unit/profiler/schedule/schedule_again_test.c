@@ -1,13 +1,8 @@
 /* schedule_again_test.c - windows that others disturbed. */
 #include "tests/lib/performer.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Windows of a block and kind; and those of them that nobody disturbed. */
 static unsigned count_of(const struct trace *trace, unsigned block, unsigned kind,
@@ -33,12 +28,11 @@ static unsigned count_of_depth(const struct trace *trace, unsigned depth)
 	return count;
 }
 
-static void disturbed_windows_are_measured_again(void **state)
+TEST(disturbed_windows_are_measured_again)
 {
 	struct performer performer = performer_new(&performer_usual);
 	const struct shares *shares = schedule_shares(performer.schedule);
 
-	(void)state;
 	performer.disturbed_until = 4;
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
 	assert_true(
@@ -51,12 +45,11 @@ static void disturbed_windows_are_measured_again(void **state)
 	performer_free(&performer);
 }
 
-static void points_of_curves_are_measured_again(void **state)
+TEST(points_of_curves_are_measured_again)
 {
 	struct schedule_config config = performer_usual;
 	struct performer performer, quiet;
 
-	(void)state;
 	config.budget_s = 240; /* a fifth of it is more than one of each takes */
 	performer = performer_new(&config);
 	quiet = performer_new(&config);
@@ -71,11 +64,10 @@ static void points_of_curves_are_measured_again(void **state)
 	performer_free(&quiet);
 }
 
-static void repeats_stay_within_the_budget(void **state)
+TEST(repeats_stay_within_the_budget)
 {
 	struct schedule_config config = performer_usual;
 
-	(void)state;
 	for (unsigned every = 2; every <= 3; every++)
 		for (config.budget_s = 4; config.budget_s <= 32; config.budget_s *= 2) {
 			struct performer performer = performer_new(&config);
@@ -90,12 +82,11 @@ static void repeats_stay_within_the_budget(void **state)
 		}
 }
 
-static void where_most_are_disturbed_all_count_and_widen_the_shares(void **state)
+TEST(where_most_are_disturbed_all_count_and_widen_the_shares)
 {
 	struct performer performer = performer_new(&performer_usual);
 	const struct shares *shares = schedule_shares(performer.schedule);
 
-	(void)state;
 	performer.disturbed_until = INFINITY;
 	assert_int_equal(performer_run(&performer), SCHEDULE_OUT);
 	assert_true(performer_elapsed(&performer) <= 60.5);
@@ -112,7 +103,7 @@ static void where_most_are_disturbed_all_count_and_widen_the_shares(void **state
 	performer_free(&performer);
 }
 
-static void a_single_block_is_as_it_is(void **state)
+TEST(a_single_block_is_as_it_is)
 {
 	static const struct schedule_config single = {
 		.budget_s = INFINITY,
@@ -123,24 +114,9 @@ static void a_single_block_is_as_it_is(void **state)
 	};
 	struct performer performer = performer_new(&single);
 
-	(void)state;
 	performer.quiet_every = 3; /* two of four windows */
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
 	assert_int_equal(performer.trace->window_count, 4);
 	assert_int_equal(schedule_shares(performer.schedule)->blocks, 1);
 	performer_free(&performer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(disturbed_windows_are_measured_again),
-		cmocka_unit_test(points_of_curves_are_measured_again),
-		cmocka_unit_test(repeats_stay_within_the_budget),
-		cmocka_unit_test(
-			where_most_are_disturbed_all_count_and_widen_the_shares),
-		cmocka_unit_test(a_single_block_is_as_it_is),
-	};
-
-	return cmocka_run_group_tests_name("schedule_again", tests, NULL, NULL);
 }

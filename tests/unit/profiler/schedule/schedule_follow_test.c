@@ -1,14 +1,9 @@
 /* schedule_follow_test.c - jobs in step: one schedule asks, the others follow. */
 #include "profiler/analysis/statistics.h"
 #include "tests/lib/performer.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Two jobs in step: the second one follows. */
 struct pair {
@@ -55,13 +50,12 @@ static enum schedule_step run_pair(struct pair *pair)
 	}
 }
 
-static void a_follower_has_the_same_windows_with_a_cache_of_its_own(void **state)
+TEST(a_follower_has_the_same_windows_with_a_cache_of_its_own)
 {
 	struct pair pair = pair_new();
 	const struct trace *lead = pair.lead.trace, *other = pair.other.trace;
 	unsigned drawn = 0;
 
-	(void)state;
 	strcpy(pair.other.trace->loader.cache, "lru");
 	pair.other.trace->loader.cache_capacity = 50000000;
 	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
@@ -81,12 +75,11 @@ static void a_follower_has_the_same_windows_with_a_cache_of_its_own(void **state
 	pair_free(&pair);
 }
 
-static void what_is_void_to_a_follower_is_asked_of_all_again(void **state)
+TEST(what_is_void_to_a_follower_is_asked_of_all_again)
 {
 	struct pair pair = pair_new();
 	const struct trace *lead = pair.lead.trace;
 
-	(void)state;
 	pair.other.void_every = 3;
 	pair.other.void_kind = TRACE_CACHED;
 	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
@@ -96,11 +89,10 @@ static void what_is_void_to_a_follower_is_asked_of_all_again(void **state)
 	pair_free(&pair);
 }
 
-static void a_follower_that_is_always_void_holds_nobody_up(void **state)
+TEST(a_follower_that_is_always_void_holds_nobody_up)
 {
 	struct pair pair = pair_new();
 
-	(void)state;
 	pair.other.void_every = 1;
 	pair.other.void_kind = TRACE_CACHED;
 	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
@@ -108,12 +100,11 @@ static void a_follower_that_is_always_void_holds_nobody_up(void **state)
 	pair_free(&pair);
 }
 
-static void it_is_not_done_before_a_follower_is_precise(void **state)
+TEST(it_is_not_done_before_a_follower_is_precise)
 {
 	struct pair pair = pair_new();
 	unsigned alone, blocks;
 
-	(void)state;
 	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
 	alone = schedule_shares(pair.lead.schedule)->blocks;
 	pair_free(&pair);
@@ -124,17 +115,4 @@ static void it_is_not_done_before_a_follower_is_precise(void **state)
 	assert_true(blocks > alone);
 	assert_true(shares_half(schedule_shares(pair.other.schedule)) <= .01);
 	pair_free(&pair);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_follower_has_the_same_windows_with_a_cache_of_its_own),
-		cmocka_unit_test(what_is_void_to_a_follower_is_asked_of_all_again),
-		cmocka_unit_test(a_follower_that_is_always_void_holds_nobody_up),
-		cmocka_unit_test(it_is_not_done_before_a_follower_is_precise),
-	};
-
-	return cmocka_run_group_tests_name("schedule_follow", tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 #include "profiler/schedule/schedule_state.h"
 #include "tests/lib/performer.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A run with a cache of this policy and size, which gets so full. */
 static struct trace *with_cache(const char *policy, double share, double filled)
@@ -41,41 +38,37 @@ static double mean_hit(const struct trace *trace, unsigned flag)
 	return sum;
 }
 
-static void minio_is_filled_and_used(void **state)
+TEST(minio_is_filled_and_used)
 {
 	struct trace *trace = with_cache("minio", .35, .35);
 
-	(void)state;
 	assert_int_equal(performer_count(trace, TRACE_FILL), 1);
 	mean_hit(trace, 0);
 	session_free(trace);
 }
 
-static void minio_that_does_not_fill_in_time_is_drawn(void **state)
+TEST(minio_that_does_not_fill_in_time_is_drawn)
 {
 	struct trace *trace = with_cache("minio", .35, .1);
 
-	(void)state;
 	assert_true(fabs(mean_hit(trace, TRACE_DRAW) - .35) < 1e-9);
 	session_free(trace);
 }
 
-static void lru_is_drawn_over_the_epoch(void **state)
+TEST(lru_is_drawn_over_the_epoch)
 {
 	struct trace *trace = with_cache("lru", .5, 0);
 
-	(void)state;
 	assert_int_equal(performer_count(trace, TRACE_FILL), 0);
 	/* Eight strata stand for the mean x + (1-x) ln(1-x). */
 	assert_true(fabs(mean_hit(trace, TRACE_DRAW) - .153) < .005);
 	session_free(trace);
 }
 
-static void a_page_cache_that_fits_is_warmed(void **state)
+TEST(a_page_cache_that_fits_is_warmed)
 {
 	struct trace *trace = with_cache("page", 0, 0);
 
-	(void)state;
 	mean_hit(trace, TRACE_WARM);
 	session_free(trace);
 }
@@ -115,14 +108,13 @@ static unsigned with_flags(const struct trace *trace, unsigned flags, bool count
 	return count;
 }
 
-static void a_rate_is_of_whole_epochs_where_they_fit(void **state)
+TEST(a_rate_is_of_whole_epochs_where_they_fit)
 {
 	static const struct {
 		const char *policy;
 		unsigned fills, warm;
 	} cases[] = {{"none", 0, 0}, {"minio", 1, 0}, {"lru", 0, 1}, {"fifo", 0, 1}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		/* Of .2 s, five a window; and of a second. */
 		for (unsigned steps = 10; steps <= 50; steps += 40) {
@@ -146,18 +138,17 @@ static void a_rate_is_of_whole_epochs_where_they_fit(void **state)
 	}
 }
 
-static void a_rate_of_long_epochs_is_of_windows_with_drawn_hits(void **state)
+TEST(a_rate_of_long_epochs_is_of_windows_with_drawn_hits)
 {
 	struct trace *trace = rate_with("lru", 1000, SCHEDULE_DONE);
 
-	(void)state;
 	assert_int_equal(with_flags(trace, TRACE_EPOCH, true), 0);
 	assert_in_range(with_flags(trace, TRACE_DRAW, true), 8, 30);
 	session_free(trace);
 }
 
 /* How real windows get at the kernel's cache, of which half or twice the data fit. */
-static void what_is_slowed_is_slowed_in_memory_too(void **state)
+TEST(what_is_slowed_is_slowed_in_memory_too)
 {
 	for (uint64_t share = 1; share <= 4; share += 3) {
 		struct schedule_config config = performer_usual;
@@ -182,7 +173,7 @@ static void what_is_slowed_is_slowed_in_memory_too(void **state)
 	}
 }
 
-static void a_cache_that_holds_all_is_full_with_less_than_its_room(void **state)
+TEST(a_cache_that_holds_all_is_full_with_less_than_its_room)
 {
 	struct schedule *schedule = schedule_new(&performer_usual);
 	struct trace *trace = session_new();
@@ -192,7 +183,6 @@ static void a_cache_that_holds_all_is_full_with_less_than_its_room(void **state)
 					    .samples = 1,
 					    .step_ms = 1};
 
-	(void)state;
 	strcpy(trace->loader.cache, "minio");
 	trace->loader.cache_capacity = 2 * trace->loader.dataset_bytes;
 	session_add(trace, &fill)->end.cache_bytes = trace->loader.dataset_bytes;
@@ -200,21 +190,4 @@ static void a_cache_that_holds_all_is_full_with_less_than_its_room(void **state)
 	assert_true(schedule->filled && !schedule->drawn);
 	schedule_free(schedule);
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(minio_is_filled_and_used),
-		cmocka_unit_test(minio_that_does_not_fill_in_time_is_drawn),
-		cmocka_unit_test(lru_is_drawn_over_the_epoch),
-		cmocka_unit_test(a_page_cache_that_fits_is_warmed),
-		cmocka_unit_test(a_rate_is_of_whole_epochs_where_they_fit),
-		cmocka_unit_test(a_rate_of_long_epochs_is_of_windows_with_drawn_hits),
-		cmocka_unit_test(what_is_slowed_is_slowed_in_memory_too),
-		cmocka_unit_test(
-			a_cache_that_holds_all_is_full_with_less_than_its_room),
-	};
-
-	return cmocka_run_group_tests_name("schedule_hits", tests, NULL, NULL);
 }

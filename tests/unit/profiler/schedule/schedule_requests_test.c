@@ -2,14 +2,10 @@
 #include "profiler/schedule/schedule_state.h"
 #include "tests/lib/performer.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool
 	on_disk; /* a cache there has all samples: fetch windows alone ask for them */
@@ -59,11 +55,10 @@ static uint64_t run_within(uint64_t most, enum schedule_step last, unsigned *win
 	return gets;
 }
 
-static void no_window_asks_for_more_than_there_are(void **state)
+TEST(no_window_asks_for_more_than_there_are)
 {
 	unsigned windows = 0, before = 0;
 
-	(void)state;
 	for (uint64_t most = 4000; most <= 16000; most *= 2) {
 		assert_in_range(run_within(most, SCHEDULE_REQUESTS, &windows), 1, most);
 		assert_true(windows > before);
@@ -71,32 +66,29 @@ static void no_window_asks_for_more_than_there_are(void **state)
 	}
 }
 
-static void enough_of_them_bound_nothing(void **state)
+TEST(enough_of_them_bound_nothing)
 {
 	unsigned windows, free;
 	uint64_t gets;
 
-	(void)state;
 	gets = run_within(0, SCHEDULE_DONE, &free);
 	assert_int_equal(run_within(10 * gets, SCHEDULE_DONE, &windows), gets);
 	assert_int_equal(windows, free);
 }
 
 /* 1,000 samples: the warm-up alone may take as many. */
-static void one_epoch_is_as_many_as_the_data_has(void **state)
+TEST(one_epoch_is_as_many_as_the_data_has)
 {
 	unsigned windows;
 
-	(void)state;
 	run_within(TRACE_ONE_EPOCH, SCHEDULE_REQUESTS, &windows);
 	assert_in_range(windows, 1, 4);
 }
 
-static void what_a_cache_on_disk_has_is_not_asked_for(void **state)
+TEST(what_a_cache_on_disk_has_is_not_asked_for)
 {
 	unsigned before, windows;
 
-	(void)state;
 	run_within(TRACE_ONE_EPOCH, SCHEDULE_REQUESTS, &before);
 	on_disk = true;
 	run_within(TRACE_ONE_EPOCH, SCHEDULE_REQUESTS, &windows);
@@ -105,12 +97,11 @@ static void what_a_cache_on_disk_has_is_not_asked_for(void **state)
 }
 
 /* Of 1,000 samples, of which it holds half. */
-static void a_cache_is_filled_with_half_of_them_at_most(void **state)
+TEST(a_cache_is_filled_with_half_of_them_at_most)
 {
 	struct schedule *schedule = schedule_new(&performer_usual);
 	struct trace *trace = session_new();
 
-	(void)state;
 	strcpy(trace->loader.cache, "minio");
 	trace->loader.cache_capacity = trace->loader.dataset_bytes / 2;
 	trace->loader.remote = 1;
@@ -120,17 +111,4 @@ static void a_cache_is_filled_with_half_of_them_at_most(void **state)
 	assert_false(schedule_wants_fill(schedule, trace));
 	schedule_free(schedule);
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_window_asks_for_more_than_there_are),
-		cmocka_unit_test(enough_of_them_bound_nothing),
-		cmocka_unit_test(one_epoch_is_as_many_as_the_data_has),
-		cmocka_unit_test(what_a_cache_on_disk_has_is_not_asked_for),
-		cmocka_unit_test(a_cache_is_filled_with_half_of_them_at_most),
-	};
-
-	return cmocka_run_group_tests_name("schedule_requests", tests, NULL, NULL);
 }

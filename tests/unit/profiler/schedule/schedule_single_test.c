@@ -1,15 +1,11 @@
 /* schedule_single_test.c - a single block, as a short run has one. */
 #include "profiler/analysis/statistics.h"
 #include "tests/lib/performer.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct schedule_config single = {
 	.budget_s = INFINITY,
@@ -36,12 +32,11 @@ static void order_of(uint64_t seed, char order[4])
 	performer_free(&performer);
 }
 
-static void a_single_block_turns_with_the_seed(void **state)
+TEST(a_single_block_turns_with_the_seed)
 {
 	char order[4], mirror[4];
 	unsigned place[3][3] = {{0}};
 
-	(void)state;
 	for (unsigned seed = 0; seed < 6; seed += 2) {
 		order_of(seed, order);
 		order_of(seed + 1, mirror);
@@ -55,13 +50,12 @@ static void a_single_block_turns_with_the_seed(void **state)
 		assert_int_equal(place[i / 3][i % 3], 2);
 }
 
-static void half_of_a_single_block_is_the_real_window(void **state)
+TEST(half_of_a_single_block_is_the_real_window)
 {
 	struct performer performer = performer_new(&single);
 	double seconds[TRACE_KINDS] = {0};
 	const struct shares *shares;
 
-	(void)state;
 	performer.trace->loader.dataset_samples = 10000;
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
 	for (unsigned i = 1; i < performer.trace->window_count; i++) {
@@ -88,11 +82,10 @@ static void half_of_a_single_block_is_the_real_window(void **state)
 	performer_free(&performer);
 }
 
-static void a_slow_step_lengthens_a_single_block(void **state)
+TEST(a_slow_step_lengthens_a_single_block)
 {
 	struct performer performer = performer_new(&single);
 
-	(void)state;
 	for (int kind = 0; kind < TRACE_KINDS; kind++)
 		performer.step_ms[kind] *= 100;
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
@@ -101,12 +94,11 @@ static void a_slow_step_lengthens_a_single_block(void **state)
 	performer_free(&performer);
 }
 
-static void a_single_block_fills_the_cache_first(void **state)
+TEST(a_single_block_fills_the_cache_first)
 {
 	struct performer performer = performer_new(&single);
 	struct trace *trace = performer.trace;
 
-	(void)state;
 	performer.filled = .35;
 	strcpy(trace->loader.cache, "minio");
 	trace->loader.cache_capacity = 35000000;
@@ -118,11 +110,10 @@ static void a_single_block_fills_the_cache_first(void **state)
 	performer_free(&performer);
 }
 
-static void a_void_window_of_a_single_block_is_tried_three_times(void **state)
+TEST(a_void_window_of_a_single_block_is_tried_three_times)
 {
 	struct performer performer = performer_new(&single);
 
-	(void)state;
 	performer.void_every = 1;
 	performer.void_kind = TRACE_REAL;
 	assert_int_equal(performer_run(&performer), SCHEDULE_VOID);
@@ -138,17 +129,4 @@ static void a_void_window_of_a_single_block_is_tried_three_times(void **state)
 	assert_int_equal(performer_count(performer.trace, TRACE_REAL), 1 + 2);
 	assert_int_equal(schedule_shares(performer.schedule)->blocks, 1);
 	performer_free(&performer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_single_block_turns_with_the_seed),
-		cmocka_unit_test(half_of_a_single_block_is_the_real_window),
-		cmocka_unit_test(a_slow_step_lengthens_a_single_block),
-		cmocka_unit_test(a_single_block_fills_the_cache_first),
-		cmocka_unit_test(a_void_window_of_a_single_block_is_tried_three_times),
-	};
-
-	return cmocka_run_group_tests_name("schedule_single", tests, NULL, NULL);
 }

@@ -5,21 +5,16 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/performer.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void stops_when_precise_after_eight_blocks(void **state)
+TEST(stops_when_precise_after_eight_blocks)
 {
 	struct performer performer = performer_new(&performer_usual);
 	const struct shares *shares;
 
-	(void)state;
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
 	shares = schedule_shares(performer.schedule);
 	assert_in_range(shares->blocks, 8, 20);
@@ -28,12 +23,11 @@ static void stops_when_precise_after_eight_blocks(void **state)
 	performer_free(&performer);
 }
 
-static void the_first_window_warms_up(void **state)
+TEST(the_first_window_warms_up)
 {
 	struct performer performer = performer_new(&performer_usual);
 	struct trace_window ask;
 
-	(void)state;
 	assert_int_equal(schedule_next(performer.schedule, performer.trace, 0, &ask),
 			 SCHEDULE_ASK);
 	assert_int_equal(ask.kind, TRACE_REAL);
@@ -45,11 +39,10 @@ static void the_first_window_warms_up(void **state)
 	performer_free(&performer);
 }
 
-static void noise_takes_more_blocks_and_then_the_budget(void **state)
+TEST(noise_takes_more_blocks_and_then_the_budget)
 {
 	struct performer performer = performer_new(&performer_usual);
 
-	(void)state;
 	performer.noise = .1;
 	assert_int_equal(performer_run(&performer), SCHEDULE_OUT);
 	assert_true(schedule_shares(performer.schedule)->blocks > 10);
@@ -75,12 +68,11 @@ static double length_of(const struct trace *trace, enum trace_kind kind)
 	return seconds / count;
 }
 
-static void kinds_that_scatter_have_more_of_the_time(void **state)
+TEST(kinds_that_scatter_have_more_of_the_time)
 {
 	struct performer performer = performer_new(&performer_usual);
 	double of[3];
 
-	(void)state;
 	performer.noise = .1;
 	performer.steady[TRACE_SYNTHETIC] = performer.steady[TRACE_REAL] = true;
 	assert_int_equal(performer_run(&performer), SCHEDULE_OUT);
@@ -92,13 +84,12 @@ static void kinds_that_scatter_have_more_of_the_time(void **state)
 	performer_free(&performer);
 }
 
-static void kinds_are_balanced_and_orders_mirrored(void **state)
+TEST(kinds_are_balanced_and_orders_mirrored)
 {
 	struct performer performer = performer_new(&performer_usual);
 	double place[3] = {0};
 	unsigned at = 0;
 
-	(void)state;
 	performer_run(&performer);
 	for (unsigned i = 0; i < performer.trace->window_count; i++) {
 		const struct trace_window *window = &performer.trace->windows[i];
@@ -117,12 +108,11 @@ static void kinds_are_balanced_and_orders_mirrored(void **state)
 
 /* Copied windows, too, at each place as often, and after each other kind; blocks in pairs
  * of an order and its mirror. */
-static void with_a_device_there_are_four_kinds(void **state)
+TEST(with_a_device_there_are_four_kinds)
 {
 	struct performer performer = performer_new(&performer_usual);
 	unsigned place[4][4] = {{0}}, after[4][4] = {{0}}, order[16], at = 0;
 
-	(void)state;
 	strcpy(performer.trace->loader.device, "cuda:0");
 	performer.trace->loader.device_sample_bytes = PERFORMER_SENT;
 	performer.noise = 0;
@@ -149,12 +139,11 @@ static void with_a_device_there_are_four_kinds(void **state)
 }
 
 /* Two kinds in turning orders, both as often first. */
-static void batches_that_do_not_come_again_have_no_cached_windows(void **state)
+TEST(batches_that_do_not_come_again_have_no_cached_windows)
 {
 	struct performer performer = performer_new(&performer_usual);
 	unsigned first[3] = {0}, at = 0;
 
-	(void)state;
 	strcpy(performer.trace->loader.no_list, "an IterableDataset");
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
 	assert_int_equal(performer_count(performer.trace, TRACE_CACHED), 0);
@@ -173,14 +162,13 @@ static void batches_that_do_not_come_again_have_no_cached_windows(void **state)
 }
 
 /* Its list is given up while the second block is measured. */
-static void batches_that_turn_out_others_begin_anew_without_cached_windows(void **state)
+TEST(batches_that_turn_out_others_begin_anew_without_cached_windows)
 {
 	struct performer performer = performer_new(&performer_usual);
 	struct trace *trace = performer.trace;
 	const struct shares *shares = schedule_shares(performer.schedule);
 	unsigned cached, prep;
 
-	(void)state;
 	trace->loader.kind = TRACE_TORCH;
 	while (trace->window_now < 5)
 		performer_next(&performer);
@@ -199,12 +187,11 @@ static void batches_that_turn_out_others_begin_anew_without_cached_windows(void 
 }
 
 /* Twice what slows the step, and prep; once with fewer workers. */
-static void of_a_loader_of_the_programs_own_there_is_prep(void **state)
+TEST(of_a_loader_of_the_programs_own_there_is_prep)
 {
 	struct performer performer = performer_new(&performer_usual);
 	unsigned workers = 0;
 
-	(void)state;
 	performer.trace->loader.kind = TRACE_TORCH;
 	performer.trace->loader.workers = 4;
 	performer_run(&performer);
@@ -218,11 +205,10 @@ static void of_a_loader_of_the_programs_own_there_is_prep(void **state)
 	performer_free(&performer);
 }
 
-static void loaded_windows_that_are_void_are_asked_for_again(void **state)
+TEST(loaded_windows_that_are_void_are_asked_for_again)
 {
 	struct performer performer = performer_new(&performer_usual);
 
-	(void)state;
 	performer.void_kind = TRACE_LOADED;
 	performer.void_every = 2;
 	performer_run(&performer);
@@ -236,13 +222,12 @@ static void loaded_windows_that_are_void_are_asked_for_again(void **state)
 	performer_free(&performer);
 }
 
-static void extras_take_a_fifth_and_cover_the_curves(void **state)
+TEST(extras_take_a_fifth_and_cover_the_curves)
 {
 	struct performer performer = performer_new(&performer_usual);
 	double seconds = 0;
 	unsigned paired = 0, depths = 0, workers = 0;
 
-	(void)state;
 	performer_run(&performer);
 	for (unsigned i = 1; i < performer.trace->window_count; i++) {
 		const struct trace_window *window = &performer.trace->windows[i];
@@ -266,12 +251,11 @@ static void extras_take_a_fifth_and_cover_the_curves(void **state)
 	performer_free(&performer);
 }
 
-static void what_is_under_an_emulated_storage_is_measured(void **state)
+TEST(what_is_under_an_emulated_storage_is_measured)
 {
 	struct performer performer = performer_new(&performer_usual);
 	unsigned depths = 0;
 
-	(void)state;
 	performer.trace->loader.storage_latency = .005;
 	performer_run(&performer);
 	for (unsigned i = 1; i < performer.trace->window_count; i++) {
@@ -288,12 +272,11 @@ static void what_is_under_an_emulated_storage_is_measured(void **state)
 
 /* One answer alone and many at once tell latency and bandwidth apart: before all else that a
  * verdict can do without. */
-static void of_servers_three_depths_come_first(void **state)
+TEST(of_servers_three_depths_come_first)
 {
 	struct performer performer = performer_new(&performer_usual);
 	unsigned fetched = 0, last = 0, first_prep = UINT32_MAX, depths[8];
 
-	(void)state;
 	performer.trace->loader.remote = 1;
 	performer_run(&performer);
 	for (unsigned i = 1; i < performer.trace->window_count; i++) {
@@ -316,12 +299,11 @@ static void of_servers_three_depths_come_first(void **state)
 	performer_free(&performer);
 }
 
-static void a_short_budget_shortens_windows(void **state)
+TEST(a_short_budget_shortens_windows)
 {
 	struct schedule_config config = performer_usual;
 	struct performer performer;
 
-	(void)state;
 	config.budget_s = 12;
 	performer = performer_new(&config);
 	performer.noise = .05;
@@ -336,11 +318,10 @@ static void a_short_budget_shortens_windows(void **state)
 	performer_free(&performer);
 }
 
-static void void_windows_are_repeated(void **state)
+TEST(void_windows_are_repeated)
 {
 	struct performer performer = performer_new(&performer_usual);
 
-	(void)state;
 	performer.void_every = 3;
 	performer.void_kind = TRACE_CACHED;
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
@@ -350,11 +331,10 @@ static void void_windows_are_repeated(void **state)
 	performer_free(&performer);
 }
 
-static void what_is_always_void_is_given_up(void **state)
+TEST(what_is_always_void_is_given_up)
 {
 	struct performer performer = performer_new(&performer_usual);
 
-	(void)state;
 	performer.void_every = 1;
 	performer.void_kind = TRACE_CACHED;
 	assert_int_equal(performer_run(&performer), SCHEDULE_VOID);
@@ -363,12 +343,11 @@ static void what_is_always_void_is_given_up(void **state)
 	performer_free(&performer);
 }
 
-static void one_kind_alone_is_measured_alone(void **state)
+TEST(one_kind_alone_is_measured_alone)
 {
 	struct schedule_config config = performer_usual;
 	struct performer performer;
 
-	(void)state;
 	config.only = TRACE_CACHED;
 	performer = performer_new(&config);
 	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
@@ -381,7 +360,7 @@ static void one_kind_alone_is_measured_alone(void **state)
 }
 
 /* Sixteen windows of 20 ms a step, give or take .55: known to 1.5 %. */
-static void a_rate_is_precise_at_twice_what_a_share_may_be_off_by(void **state)
+TEST(a_rate_is_precise_at_twice_what_a_share_may_be_off_by)
 {
 	for (int rate = 0; rate < 2; rate++) {
 		struct schedule_config config = performer_usual;
@@ -412,40 +391,11 @@ static void a_rate_is_precise_at_twice_what_a_share_may_be_off_by(void **state)
 	}
 }
 
-static void memory_short_is_told(void **state)
+TEST(memory_short_is_told)
 {
-	(void)state;
 	for (unsigned nth = 1; nth <= 3; nth++) {
 		nomem_at(nth);
 		assert_null(schedule_new(&performer_usual));
 		nomem_at(0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stops_when_precise_after_eight_blocks),
-		cmocka_unit_test(the_first_window_warms_up),
-		cmocka_unit_test(noise_takes_more_blocks_and_then_the_budget),
-		cmocka_unit_test(kinds_that_scatter_have_more_of_the_time),
-		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
-		cmocka_unit_test(with_a_device_there_are_four_kinds),
-		cmocka_unit_test(batches_that_do_not_come_again_have_no_cached_windows),
-		cmocka_unit_test(
-			batches_that_turn_out_others_begin_anew_without_cached_windows),
-		cmocka_unit_test(of_a_loader_of_the_programs_own_there_is_prep),
-		cmocka_unit_test(loaded_windows_that_are_void_are_asked_for_again),
-		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
-		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
-		cmocka_unit_test(of_servers_three_depths_come_first),
-		cmocka_unit_test(a_short_budget_shortens_windows),
-		cmocka_unit_test(void_windows_are_repeated),
-		cmocka_unit_test(what_is_always_void_is_given_up),
-		cmocka_unit_test(one_kind_alone_is_measured_alone),
-		cmocka_unit_test(a_rate_is_precise_at_twice_what_a_share_may_be_off_by),
-		cmocka_unit_test(memory_short_is_told),
-	};
-
-	return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

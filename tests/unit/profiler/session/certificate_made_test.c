@@ -1,14 +1,11 @@
 /* certificate_made_test.c - what proves a window of a loader that the program brought. */
 #include "profiler/session/certificate_made.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { FILE_BYTES = 100000, BATCHES = 20, FILES = 8 }; /* of a batch */
 
@@ -57,11 +54,10 @@ static bool proven(enum trace_kind kind, unsigned flags, const char *why)
 	return window.certified;
 }
 
-static void what_no_call_shows_is_void(void **state)
+TEST_WITH(what_no_call_shows_is_void, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	made->unseen = TRACE_MAPPED;
 	assert_false(proven(TRACE_CACHED, 0, "mapped files"));
 	made->unseen = TRACE_FORKED;
@@ -74,29 +70,26 @@ static void what_no_call_shows_is_void(void **state)
 }
 
 /* Never "no file read". */
-static void what_came_from_storage_was_read(void **state)
+TEST_WITH(what_came_from_storage_was_read, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	*made = (struct trace_made){.batches = BATCHES, .storage_bytes = 4096};
 	assert_false(proven(TRACE_CACHED, 0, "but 4096 bytes came from storage"));
 	assert_false(proven(TRACE_REAL, TRACE_WARM, "came from storage"));
 	assert_false(proven(TRACE_REAL, TRACE_DRAW, "came from storage"));
 }
 
-static void a_list_that_is_not_whole_proves_nothing(void **state)
+TEST_WITH(a_list_that_is_not_whole_proves_nothing, begin, end)
 {
-	(void)state;
 	trace->windows[0].made.unlisted = 7;
 	assert_false(proven(TRACE_CACHED, 0, "no room for 7 parts of the files"));
 }
 
-static void cached_files_lie_in_memory_at_both_ends(void **state)
+TEST_WITH(cached_files_lie_in_memory_at_both_ends, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	made->begin_resident = made->listed_bytes / 2;
 	assert_false(proven(TRACE_CACHED, 0, "as it began only"));
 	made->begin_resident = made->listed_bytes;
@@ -106,11 +99,10 @@ static void cached_files_lie_in_memory_at_both_ends(void **state)
 	assert_true(proven(TRACE_CACHED, 0, "0 of 16000000 bytes"));
 }
 
-static void the_stream_proves_itself_by_its_records(void **state)
+TEST_WITH(the_stream_proves_itself_by_its_records, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	strcpy(trace->loader.no_list, "connections");
 	assert_false(proven(TRACE_CACHED, 0, "can't be given again"));
 	assert_false(proven(TRACE_REAL, 0, "can't be given again"));
@@ -125,11 +117,10 @@ static void the_stream_proves_itself_by_its_records(void **state)
 	assert_false(proven(TRACE_REAL, 0, "1 not recorded"));
 }
 
-static void synthetic_ones_made_nothing(void **state)
+TEST_WITH(synthetic_ones_made_nothing, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	assert_false(proven(TRACE_SYNTHETIC, 0, "20 batches were made"));
 	*made = (struct trace_made){.renewed_ns = 9000000};
 	assert_true(proven(TRACE_SYNTHETIC, 0, "no batch made"));
@@ -137,11 +128,10 @@ static void synthetic_ones_made_nothing(void **state)
 	assert_false(proven(TRACE_SYNTHETIC, 0, "1.1 % of its time"));
 }
 
-static void cached_ones_read_what_they_did_and_from_memory(void **state)
+TEST_WITH(cached_ones_read_what_they_did_and_from_memory, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	made->storage_bytes = made->bytes / 100;
 	assert_true(proven(TRACE_CACHED, 0, "bytes of 20 batches came from storage"));
 	made->storage_bytes++;
@@ -156,11 +146,10 @@ static void cached_ones_read_what_they_did_and_from_memory(void **state)
 }
 
 /* A process that faults a page of its own in reads no sample from storage. */
-static void pages_of_the_program_are_no_data(void **state)
+TEST_WITH(pages_of_the_program_are_no_data, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	made->bytes = made->listed_bytes = 100000;
 	made->begin_resident = made->end_resident = 100000;
 	made->storage_bytes = 16384;
@@ -172,17 +161,15 @@ static void pages_of_the_program_are_no_data(void **state)
 	assert_false(proven(TRACE_CACHED, 0, "void: 4096 of 100000 bytes"));
 }
 
-static void data_in_memory_needs_no_file(void **state)
+TEST_WITH(data_in_memory_needs_no_file, begin, end)
 {
-	(void)state;
 	trace->windows[0].made = (struct trace_made){.batches = BATCHES};
 	assert_true(proven(TRACE_CACHED, 0, "no file read in 20 batches"));
 	assert_true(proven(TRACE_REAL, TRACE_WARM, "no file read in 20 batches"));
 }
 
-static void steps_without_a_batch_prove_nothing(void **state)
+TEST_WITH(steps_without_a_batch_prove_nothing, begin, end)
 {
-	(void)state;
 	trace->windows[0].made = (struct trace_made){.batches = 0};
 	assert_false(proven(TRACE_CACHED, 0, "no batch was seen to be made"));
 	assert_false(proven(TRACE_REAL, TRACE_WARM, "no batch was seen to be made"));
@@ -202,11 +189,10 @@ static void steps_without_a_batch_prove_nothing(void **state)
 	assert_false(proven(TRACE_PREP, 0, "no batch was seen to be made"));
 }
 
-static void drawn_ones_read_what_was_evicted(void **state)
+TEST_WITH(drawn_ones_read_what_was_evicted, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	trace->windows[0].hit = .4;
 	made->begin_resident = made->listed_bytes * 4 / 10;
 	made->storage_bytes = made->bytes * 6 / 10;
@@ -218,11 +204,10 @@ static void drawn_ones_read_what_was_evicted(void **state)
 }
 
 /* Of others' files the kernel does not say what lies in memory. */
-static void of_others_files_storage_proves_it(void **state)
+TEST_WITH(of_others_files_storage_proves_it, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	trace->windows[0].hit = .4;
 	made->begin_resident = made->end_resident = UINT64_MAX;
 	made->evicted_bytes = made->listed_bytes * 6 / 10;
@@ -233,11 +218,10 @@ static void of_others_files_storage_proves_it(void **state)
 }
 
 /* Some file systems count no bytes from storage. */
-static void what_came_into_memory_was_fetched(void **state)
+TEST_WITH(what_came_into_memory_was_fetched, begin, end)
 {
 	struct trace_made *made = &trace->windows[0].made;
 
-	(void)state;
 	trace->windows[0].hit = .4;
 	made->begin_resident = made->listed_bytes * 4 / 10;
 	assert_true(proven(TRACE_REAL, TRACE_DRAW, "9600000 of 16000000 bytes"));
@@ -245,18 +229,16 @@ static void what_came_into_memory_was_fetched(void **state)
 	assert_false(proven(TRACE_REAL, TRACE_DRAW, "0 of 16000000 bytes"));
 }
 
-static void emulated_storage_held_reads_back(void **state)
+TEST_WITH(emulated_storage_held_reads_back, begin, end)
 {
-	(void)state;
 	trace->loader.storage_latency = .001;
 	assert_false(proven(TRACE_REAL, 0, "0 calls held back"));
 	trace->windows[0].made.throttled = 7;
 	assert_true(proven(TRACE_REAL, 0, "7 calls held back"));
 }
 
-static void one_that_the_program_left_says_so(void **state)
+TEST_WITH(one_that_the_program_left_says_so, begin, end)
 {
-	(void)state;
 	trace->windows[0].state = TRACE_REFUSED;
 	trace->windows[0].cut = 1;
 	assert_false(proven(TRACE_REAL, 0, "the program began another epoch"));
@@ -264,36 +246,9 @@ static void one_that_the_program_left_says_so(void **state)
 	assert_false(proven(TRACE_REAL, 0, "give dsa.watch() an object"));
 }
 
-static void other_kinds_are_not_proven(void **state)
+TEST_WITH(other_kinds_are_not_proven, begin, end)
 {
-	(void)state;
 	trace->windows[0].samples = 1;
 	trace->windows[0].end.time_ns = 1000000000;
 	assert_false(proven(TRACE_FETCH, 0, "of no kind that can be proven"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_no_call_shows_is_void),
-		TEST(what_came_from_storage_was_read),
-		TEST(a_list_that_is_not_whole_proves_nothing),
-		TEST(cached_files_lie_in_memory_at_both_ends),
-		TEST(of_others_files_storage_proves_it),
-		TEST(what_came_into_memory_was_fetched),
-		TEST(the_stream_proves_itself_by_its_records),
-		TEST(synthetic_ones_made_nothing),
-		TEST(cached_ones_read_what_they_did_and_from_memory),
-		TEST(pages_of_the_program_are_no_data),
-		TEST(data_in_memory_needs_no_file),
-		TEST(steps_without_a_batch_prove_nothing),
-		TEST(drawn_ones_read_what_was_evicted),
-		TEST(emulated_storage_held_reads_back),
-		TEST(one_that_the_program_left_says_so),
-		TEST(other_kinds_are_not_proven),
-	};
-
-	return cmocka_run_group_tests_name("certificate_made", tests, NULL, NULL);
 }

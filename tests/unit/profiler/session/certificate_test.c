@@ -1,12 +1,9 @@
 /* certificate_test.c - what proves a window of libdsa's loader. */
 #include "profiler/session/window.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 10, SAMPLES = BATCH * STEPS, BYTES = 100000 };
 
@@ -36,25 +33,15 @@ static bool proven(uint64_t bytes, bool disk)
 }
 
 /* And for the blocks in which a file ends. */
-static void bytes_from_storage_match_but_for_what_is_in_flight(void **state)
+TEST(bytes_from_storage_match_but_for_what_is_in_flight)
 {
 	const uint64_t payload = SAMPLES * BYTES, slack = 2 * 17 * BYTES;
 	const uint64_t least = payload - slack, most = payload + slack + SAMPLES * 8192;
 
-	(void)state;
 	for (int disk = 0; disk < 2; disk++) {
 		assert_true(proven(least, disk));
 		assert_false(proven(least - 1, disk));
 		assert_true(proven(most, disk));
 		assert_false(proven(most + 1, disk));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_from_storage_match_but_for_what_is_in_flight),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define MS ((uint64_t)1000000)
 
@@ -33,9 +30,8 @@ static double part(unsigned own, unsigned others, unsigned steal)
 	return disturbance_of(&load);
 }
 
-static void cpu_time_of_others_disturbs_where_little_is_idle(void **state)
+TEST(cpu_time_of_others_disturbs_where_little_is_idle)
 {
-	(void)state;
 	assert_true(part(1750, 0, 0) == 0);
 	assert_true(part(1850, 115, 0) == 0); /* 5 % and ticks */
 	close_to(part(1850, 125, 0), 125. / 1975, 1e-9);
@@ -46,11 +42,10 @@ static void cpu_time_of_others_disturbs_where_little_is_idle(void **state)
 	close_to(part(0, 2000, 0), 1, 1e-9);
 }
 
-static void others_cost_no_more_than_the_run_waited_for_a_cpu(void **state)
+TEST(others_cost_no_more_than_the_run_waited_for_a_cpu)
 {
 	struct trace_load load = load_of(1000, 1000, 0);
 
-	(void)state;
 	load.queue_ns = 200 * MS;
 	close_to(disturbance_of(&load), .2, 1e-9);
 	load.queue_ns = 3000 * MS; /* of threads that waited for one another, too */
@@ -62,11 +57,10 @@ static void others_cost_no_more_than_the_run_waited_for_a_cpu(void **state)
 	close_to(disturbance_of(&load), .02, 1e-9);
 }
 
-static void ticks_decide_nothing_in_a_short_window(void **state)
+TEST(ticks_decide_nothing_in_a_short_window)
 {
 	struct trace_load load = load_of(185, 15, 0);
 
-	(void)state;
 	load.length_ns /= 10;
 	load.cpu_ns /= 10; /* 15 ms are 7.5 % of these */
 	assert_true(disturbance_of(&load) == 0);
@@ -74,11 +68,10 @@ static void ticks_decide_nothing_in_a_short_window(void **state)
 	assert_true(disturbance_of(&load) > 0);
 }
 
-static void reads_of_others_disturb_a_run_that_reads(void **state)
+TEST(reads_of_others_disturb_a_run_that_reads)
 {
 	struct trace_load load = load_of(100, 0, 0);
 
-	(void)state;
 	load.own_bytes = 100000000;
 	load.others_bytes = 9000000;
 	assert_true(disturbance_of(&load) == 0);
@@ -88,11 +81,10 @@ static void reads_of_others_disturb_a_run_that_reads(void **state)
 	assert_true(disturbance_of(&load) == 0);
 }
 
-static void what_is_unknown_disturbs_nothing(void **state)
+TEST(what_is_unknown_disturbs_nothing)
 {
 	struct trace_load load = load_of(1000, 1000, 0);
 
-	(void)state;
 	load.own_ns = load.own_bytes = UINT64_MAX;
 	assert_true(disturbance_of(&load) == 0);
 	load = load_of(1000, 1000, 0);
@@ -161,9 +153,8 @@ static unsigned left_out(struct trace *trace)
 	return left;
 }
 
-static void disturbed_windows_are_left_out_where_others_are_enough(void **state)
+TEST(disturbed_windows_are_left_out_where_others_are_enough)
 {
-	(void)state;
 	assert_int_equal(left_out(blocks_of(8, 0)), 0);
 	assert_int_equal(left_out(blocks_of(8, 1)), 1);
 	assert_int_equal(left_out(blocks_of(8, 4)), 4);
@@ -174,23 +165,21 @@ static void disturbed_windows_are_left_out_where_others_are_enough(void **state)
 	assert_int_equal(left_out(blocks_of(1, 1)), 0);
 }
 
-static void a_window_that_was_measured_again_makes_its_block_whole(void **state)
+TEST(a_window_that_was_measured_again_makes_its_block_whole)
 {
 	struct trace *trace = blocks_of(8, 5);
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		add(trace, kinds[i % 3], i, false);
 	assert_int_equal(left_out(trace), 5);
 }
 
-static void more_than_half_stay_all(void **state)
+TEST(more_than_half_stay_all)
 {
 	struct trace *trace = session_new();
 	size_t count;
 	struct window *windows;
 
-	(void)state;
 	/* Each block is whole without its disturbed windows, but these are more. */
 	for (int i = 0; i < 8; i++)
 		for (int j = 0; j < 9; j++)
@@ -202,11 +191,10 @@ static void more_than_half_stay_all(void **state)
 	assert_int_equal(left_out(trace), 0);
 }
 
-static void of_a_curve_another_window_of_the_same_point_must_stay(void **state)
+TEST(of_a_curve_another_window_of_the_same_point_must_stay)
 {
 	struct trace *trace = blocks_of(4, 0);
 
-	(void)state;
 	add(trace, TRACE_PREP, -1, true);
 	assert_int_equal(left_out(trace), 0);
 	trace = blocks_of(4, 0);
@@ -221,34 +209,13 @@ static void of_a_curve_another_window_of_the_same_point_must_stay(void **state)
 	assert_int_equal(left_out(trace), 0);
 }
 
-static void memory_short_is_told(void **state)
+TEST(memory_short_is_told)
 {
 	struct trace *trace = blocks_of(1, 0);
 	size_t count;
 
-	(void)state;
 	nomem_at(1);
 	assert_null(disturbance_windows(trace, &count));
 	nomem_at(0);
 	session_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cpu_time_of_others_disturbs_where_little_is_idle),
-		cmocka_unit_test(others_cost_no_more_than_the_run_waited_for_a_cpu),
-		cmocka_unit_test(ticks_decide_nothing_in_a_short_window),
-		cmocka_unit_test(reads_of_others_disturb_a_run_that_reads),
-		cmocka_unit_test(what_is_unknown_disturbs_nothing),
-		cmocka_unit_test(
-			disturbed_windows_are_left_out_where_others_are_enough),
-		cmocka_unit_test(
-			a_window_that_was_measured_again_makes_its_block_whole),
-		cmocka_unit_test(more_than_half_stay_all),
-		cmocka_unit_test(of_a_curve_another_window_of_the_same_point_must_stay),
-		cmocka_unit_test(memory_short_is_told),
-	};
-
-	return cmocka_run_group_tests_name("disturbance", tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 #include "profiler/session/merge_shared.h"
 #include "profiler/session/window.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32 };
 
@@ -31,9 +27,9 @@ static int drop_sessions(void **state)
 	return 0;
 }
 
-static void a_job_loads_what_the_loader_does_in_batches_of_its_own(void **state)
+TEST_WITH(a_job_loads_what_the_loader_does_in_batches_of_its_own, make_sessions,
+	  drop_sessions)
 {
-	(void)state;
 	job->loader.batch = 24;
 	job->loader.emulated_per_s = 500;
 	loader->loader.batch = 64;
@@ -74,11 +70,10 @@ static bool certified(const char **why)
 	return window.certified;
 }
 
-static void a_window_is_proven_by_what_the_loader_counted(void **state)
+TEST_WITH(a_window_is_proven_by_what_the_loader_counted, make_sessions, drop_sessions)
 {
 	const char *why;
 
-	(void)state;
 	add_window(TRACE_REAL, 320, 320);
 	merge_shared_window(job, loader, 0, true);
 	assert_true(certified(&why));
@@ -87,11 +82,11 @@ static void a_window_is_proven_by_what_the_loader_counted(void **state)
 	assert_int_equal(job->windows[0].steps, 10);
 }
 
-static void synthetic_windows_in_which_the_loader_worked_are_void(void **state)
+TEST_WITH(synthetic_windows_in_which_the_loader_worked_are_void, make_sessions,
+	  drop_sessions)
 {
 	const char *why;
 
-	(void)state;
 	add_window(TRACE_SYNTHETIC, 0, 5);
 	assert_true(certified(&why)); /* as far as the job itself knows */
 	merge_shared_window(job, loader, 0, true);
@@ -99,22 +94,20 @@ static void synthetic_windows_in_which_the_loader_worked_are_void(void **state)
 	assert_non_null(strstr(why, "5 prepared"));
 }
 
-static void what_the_loader_refused_counts_for_nobody(void **state)
+TEST_WITH(what_the_loader_refused_counts_for_nobody, make_sessions, drop_sessions)
 {
 	const char *why;
 
-	(void)state;
 	add_window(TRACE_CACHED, 0, 320);
 	loader->windows[0].state = TRACE_REFUSED;
 	merge_shared_window(job, loader, 0, false);
 	assert_false(certified(&why));
 }
 
-static void what_the_loader_did_not_end_counts_for_nobody(void **state)
+TEST_WITH(what_the_loader_did_not_end_counts_for_nobody, make_sessions, drop_sessions)
 {
 	const char *why;
 
-	(void)state;
 	add_window(TRACE_CACHED, 0, 320);
 	job->windows[0].flags = TRACE_UNMERGED;
 	assert_false(certified(&why)); /* dsa died before it could see */
@@ -125,11 +118,10 @@ static void what_the_loader_did_not_end_counts_for_nobody(void **state)
 	assert_false(certified(&why));
 }
 
-static void what_the_loader_does_alone_is_the_first_job_s(void **state)
+TEST_WITH(what_the_loader_does_alone_is_the_first_job_s, make_sessions, drop_sessions)
 {
 	const char *why;
 
-	(void)state;
 	add_window(TRACE_PREP, 0, 700);
 	loader->windows[0].samples = 700;
 	job->windows[0].state = TRACE_REFUSED;
@@ -143,9 +135,8 @@ static void what_the_loader_does_alone_is_the_first_job_s(void **state)
 	assert_true(certified(&why));
 }
 
-static void the_turn_is_passed_on_for_the_same_window(void **state)
+TEST_WITH(the_turn_is_passed_on_for_the_same_window, make_sessions, drop_sessions)
 {
-	(void)state;
 	merge_shared_turn(job, loader); /* no window yet */
 	job->window_count = 2;
 	loader->window_count = 1;
@@ -161,11 +152,10 @@ static void the_turn_is_passed_on_for_the_same_window(void **state)
 	assert_int_equal(job->windows[0].turn, 0);
 }
 
-static void what_the_loader_asked_for_in_all_is_added(void **state)
+TEST_WITH(what_the_loader_asked_for_in_all_is_added, make_sessions, drop_sessions)
 {
 	struct trace_process *own = &job->processes[0];
 
-	(void)state;
 	trace_add(own, TRACE_wanted_gets, 5); /* after it went alone */
 	trace_add(own, TRACE_delivered_samples, 70);
 	trace_add(&loader->processes[0], TRACE_wanted_gets, 100);
@@ -180,23 +170,4 @@ static void what_the_loader_asked_for_in_all_is_added(void **state)
 	assert_int_equal(own->counters[TRACE_listing_gets], 3);
 	assert_int_equal(own->counters[TRACE_disk_written], 4);
 	assert_int_equal(own->counters[TRACE_delivered_samples], 70);
-}
-
-#define WITH_SESSIONS(test)                                                            \
-	cmocka_unit_test_setup_teardown(test, make_sessions, drop_sessions)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SESSIONS(a_job_loads_what_the_loader_does_in_batches_of_its_own),
-		WITH_SESSIONS(a_window_is_proven_by_what_the_loader_counted),
-		WITH_SESSIONS(synthetic_windows_in_which_the_loader_worked_are_void),
-		WITH_SESSIONS(what_the_loader_refused_counts_for_nobody),
-		WITH_SESSIONS(what_the_loader_did_not_end_counts_for_nobody),
-		WITH_SESSIONS(what_the_loader_does_alone_is_the_first_job_s),
-		WITH_SESSIONS(what_the_loader_asked_for_in_all_is_added),
-		WITH_SESSIONS(the_turn_is_passed_on_for_the_same_window),
-	};
-
-	return cmocka_run_group_tests_name("shared", tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
 #include "profiler/session/window.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 10, SAMPLES = BATCH * STEPS };
 
@@ -69,26 +66,23 @@ static double outside_s(unsigned nth, unsigned more_ms)
 	return window.outside_s;
 }
 
-static void what_is_computed_once_for_several_batches_is_no_pause(void **state)
+TEST_WITH(what_is_computed_once_for_several_batches_is_no_pause, begin, end)
 {
-	(void)state;
 	close_to(outside_s(4, 200), 0, 1e-9);
 	close_to(outside_s(10, 200), .201, 1e-9); /* once: it may be anything */
 }
 
-static void a_drawn_window_reads_its_misses(void **state)
+TEST_WITH(a_drawn_window_reads_its_misses, begin, end)
 {
-	(void)state;
 	raw->flags = TRACE_DRAW;
 	raw->hit = .5;
 	close_to(read_more(), 0, 1e-6);
 }
 
-static void what_a_cache_that_never_evicts_holds_is_not_read(void **state)
+TEST_WITH(what_a_cache_that_never_evicts_holds_is_not_read, begin, end)
 {
 	uint64_t *capacity = &trace->loader.cache_capacity;
 
-	(void)state;
 	strcpy(trace->loader.cache, "minio");
 	*capacity = raw->begin.cache_bytes = trace->loader.dataset_bytes / 2;
 	close_to(read_more(), 0, 1e-6);
@@ -100,12 +94,11 @@ static void what_a_cache_that_never_evicts_holds_is_not_read(void **state)
 	close_to(read_more(), 0, 1e-6);
 }
 
-static void reads_that_the_loader_has_not_counted_yet_are_its_own(void **state)
+TEST_WITH(reads_that_the_loader_has_not_counted_yet_are_its_own, begin, end)
 {
 	struct trace_snapshot *then = &raw->end;
 	struct window_calls calls;
 
-	(void)state;
 	then->counters[TRACE_fetched_samples] = 10;
 	then->counters[TRACE_fetched_bytes] = 1000000;
 	then->program_reads = 4;
@@ -120,38 +113,20 @@ static void reads_that_the_loader_has_not_counted_yet_are_its_own(void **state)
 	assert_false(window_program_reads(raw, &calls));
 }
 
-static void bytes_that_became_fewer_are_not_known(void **state)
+TEST_WITH(bytes_that_became_fewer_are_not_known, begin, end)
 {
-	(void)state;
 	raw->begin.read_bytes = 5;
 	raw->end.read_bytes = 1;
 	assert_true(window_read_bytes(raw) == UINT64_MAX);
 }
 
 /* Of 10 there are 5 runs of 6, as many as the loader has slots. */
-static void few_steps_bound_nothing_of_a_program_ahead_of_its_device(void **state)
+TEST_WITH(few_steps_bound_nothing_of_a_program_ahead_of_its_device, begin, end)
 {
 	struct window window;
 
-	(void)state;
 	strcpy(trace->loader.device, "0");
 	raw->made.devices = TRACE_AWAITED;
 	window_measure(trace, 0, &window);
 	assert_true(isinf(window.typical_ns));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_computed_once_for_several_batches_is_no_pause),
-		TEST(a_drawn_window_reads_its_misses),
-		TEST(what_a_cache_that_never_evicts_holds_is_not_read),
-		TEST(reads_that_the_loader_has_not_counted_yet_are_its_own),
-		TEST(bytes_that_became_fewer_are_not_known),
-		TEST(few_steps_bound_nothing_of_a_program_ahead_of_its_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

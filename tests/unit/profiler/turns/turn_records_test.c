@@ -5,14 +5,11 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { WORKERS = 2, SETTLE = 4, STEPS = 40, SAMPLES = 16 };
 
@@ -128,14 +125,13 @@ static int records_of(const struct window *window, struct turn_records *records)
 	return turn_records_next(window, &at, records);
 }
 
-static void a_window_is_read_in_the_order_of_turns(void **state)
+TEST(a_window_is_read_in_the_order_of_turns)
 {
 	struct trace *trace = run_of(1, 0);
 	struct window window = measured(trace, 2);
 	struct turn_records records;
 	struct turn_window replayed;
 
-	(void)state;
 	assert_int_equal(records_of(&window, &records), 0);
 	assert_int_equal(records.settle, SETTLE);
 	assert_int_equal(records.steps, SETTLE + STEPS);
@@ -156,14 +152,13 @@ static void a_window_is_read_in_the_order_of_turns(void **state)
 	session_free(trace);
 }
 
-static void a_pause_is_no_time_of_the_window(void **state)
+TEST(a_pause_is_no_time_of_the_window)
 {
 	struct trace *trace = run_of(1, 0);
 	struct trace_step *step = &trace->steps[trace->windows[2].first_step + 5];
 	struct turn_records records;
 	struct window window;
 
-	(void)state;
 	step->end_ns += ns(500);
 	step->longest_ns += ns(500);
 	window = measured(trace, 2);
@@ -174,13 +169,12 @@ static void a_pause_is_no_time_of_the_window(void **state)
 	session_free(trace);
 }
 
-static void the_worker_that_fits_had_the_first_turn(void **state)
+TEST(the_worker_that_fits_had_the_first_turn)
 {
 	struct trace *trace = run_of(1, 0);
 	struct window window = measured(trace, 2);
 	struct turn_records records;
 
-	(void)state;
 	for (unsigned i = 0; i < trace->batch_count; i++)
 		trace->batches[i].worker = 201 - trace->batches[i].worker;
 	assert_int_equal(records_of(&window, &records), 0);
@@ -190,14 +184,13 @@ static void the_worker_that_fits_had_the_first_turn(void **state)
 	session_free(trace);
 }
 
-static void steps_without_batches_are_left_out(void **state)
+TEST(steps_without_batches_are_left_out)
 {
 	struct trace *trace = run_of(1, 0);
 	struct window window = measured(trace, 2);
 	struct turn_records records;
 	struct turn_window half;
 
-	(void)state;
 	trace->windows[2].batch_records = SETTLE + STEPS / 2;
 	assert_int_equal(records_of(&window, &records), 0);
 	half = turn_records_window(&records, 1e-3, 0);
@@ -277,26 +270,24 @@ static void none_is_next(const struct window *window, size_t *at)
 	turn_records_free(&records);
 }
 
-static void each_epoch_that_is_observed_begins_anew(void **state)
+TEST(each_epoch_that_is_observed_begins_anew)
 {
 	struct trace *trace = observed_epochs();
 	struct window window = measured(trace, 0);
 	size_t at = 0;
 
-	(void)state;
 	next_are(&window, &at, 1, 13); /* the first is no whole one */
 	next_are(&window, &at, 1, 13);
 	none_is_next(&window, &at);
 	session_free(trace);
 }
 
-static void an_epoch_without_another_is_as_the_window_says(void **state)
+TEST(an_epoch_without_another_is_as_the_window_says)
 {
 	struct trace *trace = observed_epochs();
 	struct window window;
 	size_t at = 0;
 
-	(void)state;
 	trace->windows[0].step_records = 12;
 	window = measured(trace, 0);
 	next_are(&window, &at, SETTLE, 12);
@@ -306,14 +297,13 @@ static void an_epoch_without_another_is_as_the_window_says(void **state)
 
 /* Five more batches were made for an epoch than it had steps; and of the next one only what
  * comes before a step that was left out is known. */
-static void an_epoch_that_the_program_left_had_more_batches(void **state)
+TEST(an_epoch_that_the_program_left_had_more_batches)
 {
 	struct trace *trace = observed_epochs();
 	struct trace_step *steps = &trace->steps[trace->windows[0].first_step];
 	struct window window;
 	size_t at = 0;
 
-	(void)state;
 	for (unsigned i = 20; i < trace->windows[0].step_records; i++) {
 		steps[i].epoch = 2;
 		steps[i].request_ns += (i >= 33) * ns(60);
@@ -326,13 +316,12 @@ static void an_epoch_that_the_program_left_had_more_batches(void **state)
 }
 
 /* One of 30 ms, as long as a step. */
-static void a_step_that_is_missing_ends_what_is_replayed(void **state)
+TEST(a_step_that_is_missing_ends_what_is_replayed)
 {
 	struct trace *trace = observed_run();
 	struct turn_records records;
 	struct window window;
 
-	(void)state;
 	for (unsigned i = 20; i < STEPS; i++) {
 		trace->steps[i].request_ns += ns(30);
 		trace->steps[i].end_ns += ns(30);
@@ -344,14 +333,13 @@ static void a_step_that_is_missing_ends_what_is_replayed(void **state)
 	session_free(trace);
 }
 
-static void it_costs_what_cached_windows_show(void **state)
+TEST(it_costs_what_cached_windows_show)
 {
 	struct trace *trace = run_of(1, 0);
 	struct window window = measured(trace, 1);
 	struct turn_costs costs = {0};
 	struct turn_records records;
 
-	(void)state;
 	assert_int_equal(records_of(&window, &records), 0);
 	turn_records_cost(&records, &costs);
 	close_to(turn_costs_io(&costs), 1e-6, 1e-12);
@@ -363,7 +351,7 @@ static void it_costs_what_cached_windows_show(void **state)
 }
 
 /* Workers that have batches to make, but begin each 2 ms after the last. */
-static void what_workers_idle_between_batches_is_replayed(void **state)
+TEST(what_workers_idle_between_batches_is_replayed)
 {
 	struct trace *trace = run_of(1, -2);
 	struct window window = measured(trace, 2);
@@ -371,7 +359,6 @@ static void what_workers_idle_between_batches_is_replayed(void **state)
 	struct turn_records records;
 	struct turn_window turns;
 
-	(void)state;
 	assert_int_equal(records_of(&window, &records), 0);
 	turn_records_cost(&records, &costs);
 	close_to(turn_costs_pickup(&costs), 2e-3, 1e-8);
@@ -388,13 +375,12 @@ static void what_workers_idle_between_batches_is_replayed(void **state)
 	session_free(trace);
 }
 
-static void windows_without_records_have_none(void **state)
+TEST(windows_without_records_have_none)
 {
 	struct trace *trace = run_of(1, 0);
 	struct window synthetic = measured(trace, 0), real = measured(trace, 2);
 	struct turn_records records;
 
-	(void)state;
 	assert_int_equal(records_of(&synthetic, &records), -ENODATA);
 	turn_records_free(&records);
 	for (unsigned nth = 1; nth <= 3; nth++) {
@@ -423,12 +409,11 @@ static void analysed(const struct trace *trace, struct profile *profile)
 }
 
 /* A step takes 30 ms: 10 of computing, 6 for a batch of 32 ms, 14 for its I/O. */
-static void an_analysis_has_the_second_proof(void **state)
+TEST(an_analysis_has_the_second_proof)
 {
 	struct trace *trace = run_of(8, 0);
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_int_equal(profile.loader_kind.id, LOADER_TORCH);
 	close_to(profile.proof.share[STAGE_PREP], 6. / 30, 1e-6);
@@ -445,12 +430,11 @@ static void an_analysis_has_the_second_proof(void **state)
 }
 
 /* Two points off, and more. */
-static void a_replay_that_is_off_is_not_shown(void **state)
+TEST(a_replay_that_is_off_is_not_shown)
 {
 	struct trace *trace = run_of(8, 1.1); /* .55 ms of 30 */
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	assert_false(isnan(profile.proof.share[STAGE_FETCH]));
 	profile_free(&profile);
@@ -463,12 +447,11 @@ static void a_replay_that_is_off_is_not_shown(void **state)
 	session_free(trace);
 }
 
-static void emulated_storage_is_no_fetch_of_its_own(void **state)
+TEST(emulated_storage_is_no_fetch_of_its_own)
 {
 	struct trace *trace = run_of(8, 0);
 	struct profile profile;
 
-	(void)state;
 	trace->loader.storage_latency = 1e-3;
 	analysed(trace, &profile);
 	assert_true(isnan(profile.draws[0].fetch_s));
@@ -477,12 +460,11 @@ static void emulated_storage_is_no_fetch_of_its_own(void **state)
 }
 
 /* Of 30 ms a step computes 10, and waits 19 for its batch and 1 for having it. */
-static void an_observed_run_has_its_shares_by_it(void **state)
+TEST(an_observed_run_has_its_shares_by_it)
 {
 	struct trace *trace = observed_run();
 	struct profile profile;
 
-	(void)state;
 	analysed(trace, &profile);
 	close_to(profile.handover_s, 1e-3, 1e-6);
 	close_to(profile.stalls[STAGE_COMPUTE].value, 1. / 3, 1e-3);
@@ -491,11 +473,10 @@ static void an_observed_run_has_its_shares_by_it(void **state)
 	session_free(trace);
 }
 
-static void what_no_call_shows_is_in_no_record(void **state)
+TEST(what_no_call_shows_is_in_no_record)
 {
 	static const uint32_t unseen[] = {0, TRACE_MAPPED, TRACE_SOCKET, TRACE_CALLS};
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct trace *trace = observed_run();
 		struct profile profile;
@@ -509,38 +490,12 @@ static void what_no_call_shows_is_in_no_record(void **state)
 }
 
 /* The replay waits a fifth of the time less than the program did. */
-static void a_replay_that_waits_too_little_proves_nothing(void **state)
+TEST(a_replay_that_waits_too_little_proves_nothing)
 {
 	const struct turn_sums sums = {
 		.wall = 1, .blocked = .5, .as_was = .3, .cached = .1, .windows = 1};
 	struct turn_proof proof;
 
-	(void)state;
 	assert_true(turn_proof_of(&sums, &proof));
 	assert_false(proof.valid);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_window_is_read_in_the_order_of_turns),
-		cmocka_unit_test(a_pause_is_no_time_of_the_window),
-		cmocka_unit_test(the_worker_that_fits_had_the_first_turn),
-		cmocka_unit_test(steps_without_batches_are_left_out),
-		cmocka_unit_test(each_epoch_that_is_observed_begins_anew),
-		cmocka_unit_test(an_epoch_without_another_is_as_the_window_says),
-		cmocka_unit_test(an_epoch_that_the_program_left_had_more_batches),
-		cmocka_unit_test(a_step_that_is_missing_ends_what_is_replayed),
-		cmocka_unit_test(it_costs_what_cached_windows_show),
-		cmocka_unit_test(what_workers_idle_between_batches_is_replayed),
-		cmocka_unit_test(windows_without_records_have_none),
-		cmocka_unit_test(an_analysis_has_the_second_proof),
-		cmocka_unit_test(a_replay_that_is_off_is_not_shown),
-		cmocka_unit_test(an_observed_run_has_its_shares_by_it),
-		cmocka_unit_test(emulated_storage_is_no_fetch_of_its_own),
-		cmocka_unit_test(what_no_call_shows_is_in_no_record),
-		cmocka_unit_test(a_replay_that_waits_too_little_proves_nothing),
-	};
-
-	return cmocka_run_group_tests_name("turn_records", tests, NULL, NULL);
 }

@@ -3,13 +3,10 @@
 #include "profiler/turns/turn_proof.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS   1e-3
 #define NEAR 1e-9
@@ -44,12 +41,11 @@ static double wait_of_step(const struct turn_replay *replay, size_t step)
 
 /* ---- closed forms -------------------------------------------------------------- */
 
-static void a_step_lasts_as_long_as_the_slower_of_trainer_and_workers(void **state)
+TEST(a_step_lasts_as_long_as_the_slower_of_trainer_and_workers)
 {
 	static const double made_s[] = {1 * MS, 9 * MS, 20 * MS, 43 * MS};
 	const double step_s = 10 * MS, handover_s = 2 * MS, pickup_s = .5 * MS;
 
-	(void)state;
 	for (unsigned w = 1; w <= 4; w++)
 		for (unsigned p = 1; p <= 8; p++)
 			for (size_t i = 0; i < 4; i++) {
@@ -69,11 +65,10 @@ static void a_step_lasts_as_long_as_the_slower_of_trainer_and_workers(void **sta
 			}
 }
 
-static void without_workers_the_trainer_waits_for_all_of_it(void **state)
+TEST(without_workers_the_trainer_waits_for_all_of_it)
 {
 	struct turn_replay replay = even(3 * MS, 5 * MS, 10 * MS, 0);
 
-	(void)state;
 	replay.handover_s = 1 * MS;
 	close_to(turn_replay_wait(&replay, NAN, 0), STEPS * 9 * MS, NEAR);
 	close_to(turn_replay_wait(&replay, 0, 40), (STEPS - 40) * 4 * MS, NEAR);
@@ -81,21 +76,19 @@ static void without_workers_the_trainer_waits_for_all_of_it(void **state)
 }
 
 /* All workers begin at once, so that of each round the first batch is waited for. */
-static void batches_come_in_bunches(void **state)
+TEST(batches_come_in_bunches)
 {
 	struct turn_replay replay = even(40 * MS, 0, 3 * MS, 4);
 
-	(void)state;
 	close_to(wait_of_step(&replay, 0), 40 * MS, NEAR);
 	for (size_t i = 1; i < STEPS; i++)
 		close_to(wait_of_step(&replay, i), i % 4 == 0 ? 28 * MS : 0, NEAR);
 }
 
-static void a_slow_batch_holds_up_those_behind_it_unless_order_is_free(void **state)
+TEST(a_slow_batch_holds_up_those_behind_it_unless_order_is_free)
 {
 	struct turn_replay replay = even(10 * MS, 0, 0, 2);
 
-	(void)state;
 	batches[0].made_s = 100 * MS;
 	replay.steps = 9;
 	/* Its worker makes five of the nine. */
@@ -223,12 +216,11 @@ static void make_loop(struct loop *loop, struct random *random)
 		loop->compute[i] = (int)random_below(random, (uint32_t)long_step);
 }
 
-static void random_batches_take_what_an_event_loop_takes(void **state)
+TEST(random_batches_take_what_an_event_loop_takes)
 {
 	static struct loop loop;
 	struct random random = {.state = 12};
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		struct turn_replay replay = even(0, 0, 0, 0);
 		unsigned from;
@@ -305,9 +297,8 @@ static struct turn_proof proof_of(const struct turn_window *windows, size_t coun
 	return proof;
 }
 
-static void it_gives_the_shares_of_arithmetic(void **state)
+TEST(it_gives_the_shares_of_arithmetic)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(truths) / sizeof(truths[0]); i++) {
 		const struct truth *truth = &truths[i];
 		struct turn_window window = real_window(truth, 0);
@@ -324,13 +315,12 @@ static void it_gives_the_shares_of_arithmetic(void **state)
 }
 
 /* What the trainer unpacks is prep, not fetch, where that is what it waits for. */
-static void the_hand_over_is_prep(void **state)
+TEST(the_hand_over_is_prep)
 {
 	const struct truth fast = {2, 250, 2 * MS, 2 * MS, 0, 0, 0};
 	struct turn_window window = real_window(&fast, 2 * MS);
 	struct turn_proof proof;
 
-	(void)state;
 	proof = proof_of(&window, 1, 0);
 	close_to(proof.prep, 2. / 66, NEAR);
 	close_to(proof.fetch, 0, NEAR);
@@ -338,7 +328,7 @@ static void the_hand_over_is_prep(void **state)
 }
 
 /* I/O from memory stays in prep: of the 8 ms of a sample it takes 2. */
-static void io_of_cached_windows_is_prep(void **state)
+TEST(io_of_cached_windows_is_prep)
 {
 	const struct truth truth = {1, 400, 2 * MS, 8 * MS, 0, 0, 0};
 	struct turn_window window = real_window(&truth, 0);
@@ -347,7 +337,6 @@ static void io_of_cached_windows_is_prep(void **state)
 	struct turn_costs costs = {0};
 	struct turn_proof proof;
 
-	(void)state;
 	close_to(turn_costs_io(&costs), 0, 0);
 	turn_costs_read(&costs, &cached[0]);
 	turn_costs_read(&costs, &cached[1]);
@@ -357,13 +346,12 @@ static void io_of_cached_windows_is_prep(void **state)
 	close_to(proof.fetch, 6. / 10, NEAR);
 }
 
-static void a_replay_that_is_off_proves_nothing(void **state)
+TEST(a_replay_that_is_off_proves_nothing)
 {
 	struct turn_window windows[] = {real_window(&truths[4], 0),
 					real_window(&truths[4], 0)};
 	struct turn_proof proof;
 
-	(void)state;
 	windows[0].blocked_s -= .039 * windows[0].wall_s; /* on average */
 	proof = proof_of(windows, 2, 0);
 	assert_true(proof.valid);
@@ -372,13 +360,12 @@ static void a_replay_that_is_off_proves_nothing(void **state)
 	assert_false(proof_of(windows, 2, 0).valid);
 }
 
-static void windows_that_lack_records_are_left_out(void **state)
+TEST(windows_that_lack_records_are_left_out)
 {
 	struct turn_window windows[] = {real_window(&truths[4], 0),
 					real_window(&truths[4], 0)};
 	struct turn_proof proof;
 
-	(void)state;
 	windows[0].replay.batch_count = STEPS; /* those under way at the end are not
 						* needed */
 	windows[1].replay.batch_count = STEPS - 1;
@@ -396,7 +383,7 @@ static void windows_that_lack_records_are_left_out(void **state)
 }
 
 /* Of three workers the second is twice as fast; the third had the first batch. */
-static void batches_are_put_in_the_order_of_turns(void **state)
+TEST(batches_are_put_in_the_order_of_turns)
 {
 	struct turn_made made[] = {
 		{.worker = 5, .begin_s = 1.1, .batch = {.made_s = 1}},
@@ -409,7 +396,6 @@ static void batches_are_put_in_the_order_of_turns(void **state)
 		{.worker = 9, .begin_s = 3.9, .batch = {.made_s = 6}},
 	};
 
-	(void)state;
 	assert_int_equal(turn_order(made, 8), 3);
 	close_to(made[0].batch.made_s, 1, 0);
 	turn_order_next(made, 8, 3);
@@ -420,11 +406,10 @@ static void batches_are_put_in_the_order_of_turns(void **state)
 	assert_int_equal(turn_order(NULL, 0), 0);
 }
 
-static void the_hand_over_is_that_of_batches_that_lay_ready(void **state)
+TEST(the_hand_over_is_that_of_batches_that_lay_ready)
 {
 	struct turn_costs costs = {0};
 
-	(void)state;
 	assert_true(isnan(turn_costs_handover(&costs)));
 	for (int i = 0; i < 20; i++) { /* 2 ms; of those that were waited for 3 ms */
 		const struct turn_delivery delivery = {i, i % 2 == 0 ? i - .5 : i + .1,
@@ -436,26 +421,4 @@ static void the_hand_over_is_that_of_batches_that_lay_ready(void **state)
 			close_to(turn_costs_handover(&costs), 2.5 * MS, NEAR);
 	}
 	close_to(turn_costs_handover(&costs), 2 * MS, NEAR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_step_lasts_as_long_as_the_slower_of_trainer_and_workers),
-		cmocka_unit_test(without_workers_the_trainer_waits_for_all_of_it),
-		cmocka_unit_test(batches_come_in_bunches),
-		cmocka_unit_test(
-			a_slow_batch_holds_up_those_behind_it_unless_order_is_free),
-		cmocka_unit_test(random_batches_take_what_an_event_loop_takes),
-		cmocka_unit_test(it_gives_the_shares_of_arithmetic),
-		cmocka_unit_test(the_hand_over_is_prep),
-		cmocka_unit_test(io_of_cached_windows_is_prep),
-		cmocka_unit_test(a_replay_that_is_off_proves_nothing),
-		cmocka_unit_test(windows_that_lack_records_are_left_out),
-		cmocka_unit_test(batches_are_put_in_the_order_of_turns),
-		cmocka_unit_test(the_hand_over_is_that_of_batches_that_lay_ready),
-	};
-
-	return cmocka_run_group_tests_name("turn_replay", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 #include "reports/common/escape.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *written(void (*write)(FILE *out, const char *text), const char *text)
 {
@@ -29,9 +25,8 @@ static void becomes(void (*write)(FILE *out, const char *text), const char *text
 	free(result);
 }
 
-static void what_would_act_becomes_visible(void **state)
+TEST(what_would_act_becomes_visible)
 {
-	(void)state;
 	becomes(escape_plain, "a b", "a b");
 	becomes(escape_plain, "a\nb\tc\r", "a\\nb\\tc\\r");
 	becomes(escape_plain, "\x1b[31mred", "\\x1b[31mred");
@@ -44,9 +39,8 @@ static void what_would_act_becomes_visible(void **state)
 		"\\x9b31m");
 }
 
-static void what_is_not_utf8_becomes_hexadecimal(void **state)
+TEST(what_is_not_utf8_becomes_hexadecimal)
 {
-	(void)state;
 	becomes(escape_plain, "\xff", "\\xff");
 	becomes(escape_plain, "\xc3", "\\xc3");
 	becomes(escape_plain, "\xc0\xaf", "\\xc0\\xaf");          /* "/", overlong */
@@ -55,16 +49,14 @@ static void what_is_not_utf8_becomes_hexadecimal(void **state)
 	becomes(escape_plain, "\xe2\x82", "\\xe2\\x82");
 }
 
-static void html_has_no_markup_left(void **state)
+TEST(html_has_no_markup_left)
 {
-	(void)state;
 	becomes(escape_html, "<a href=\"x\" b='y'>&amp;\n",
 		"&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;\\n");
 }
 
-static void width_counts_characters(void **state)
+TEST(width_counts_characters)
 {
-	(void)state;
 	assert_int_equal(escape_width("abc"), 3);
 	assert_int_equal(escape_width("a\n"), 3);
 	assert_int_equal(escape_width("\xc3\xbc"), 1);
@@ -74,11 +66,10 @@ static void width_counts_characters(void **state)
 			 2);
 }
 
-static void a_tail_fits(void **state)
+TEST(a_tail_fits)
 {
 	const char *cut;
 
-	(void)state;
 	assert_string_equal(escape_tail("images/", 7, &cut), "images/");
 	assert_string_equal(cut, "");
 	assert_string_equal(escape_tail("/data/images/", 10, &cut), "images/");
@@ -87,28 +78,13 @@ static void a_tail_fits(void **state)
 	assert_string_equal(escape_tail("abc", 0, &cut), "");
 }
 
-static void a_copy_is_utf8(void **state)
+TEST(a_copy_is_utf8)
 {
 	char *copy = escape_utf8("a\n\xff\xc3\xbc");
 
-	(void)state;
 	assert_string_equal(copy, "a\n\\xff\xc3\xbc");
 	free(copy);
 	nomem_at(1);
 	assert_null(escape_utf8("a"));
 	nomem_at(0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_would_act_becomes_visible),
-		cmocka_unit_test(what_is_not_utf8_becomes_hexadecimal),
-		cmocka_unit_test(html_has_no_markup_left),
-		cmocka_unit_test(width_counts_characters),
-		cmocka_unit_test(a_tail_fits),
-		cmocka_unit_test(a_copy_is_utf8),
-	};
-
-	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
 }

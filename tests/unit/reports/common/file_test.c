@@ -1,14 +1,12 @@
 #include "loader/base/error.h"
 #include "reports/common/file.h"
+#include "tests/lib/test.h"
 #include "tests/lib/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -16,8 +14,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH_SIZE = TREE_PATH + 16 };
 
@@ -64,12 +60,11 @@ static void holds(const char *path, const char *text)
 	assert_string_equal(held, text);
 }
 
-static void a_file_is_replaced_whole(void **state)
+TEST(a_file_is_replaced_whole)
 {
 	char root[TREE_PATH], path[PATH_SIZE];
 	struct stat about;
 
-	(void)state;
 	tree_make(root);
 	snprintf(path, sizeof(path), "%s/run.json", root);
 	assert_int_equal(file_save(path, put_text, "first", NULL), 0);
@@ -81,12 +76,11 @@ static void a_file_is_replaced_whole(void **state)
 	tree_remove(root);
 }
 
-static void a_failure_leaves_the_old_file_and_nothing_else(void **state)
+TEST(a_failure_leaves_the_old_file_and_nothing_else)
 {
 	char root[TREE_PATH], path[PATH_SIZE], line[256];
 	struct error err = {0};
 
-	(void)state;
 	tree_make(root);
 	snprintf(path, sizeof(path), "%s/run.json", root);
 	assert_int_equal(file_save(path, put_text, "first", NULL), 0);
@@ -98,11 +92,10 @@ static void a_failure_leaves_the_old_file_and_nothing_else(void **state)
 	tree_remove(root);
 }
 
-static void what_a_killed_writer_left_is_replaced(void **state)
+TEST(what_a_killed_writer_left_is_replaced)
 {
 	char root[TREE_PATH], path[PATH_SIZE], left[64];
 
-	(void)state;
 	tree_make(root);
 	snprintf(path, sizeof(path), "%s/run.json", root);
 	snprintf(left, sizeof(left), "/.run.json.%ld.tmp", (long)getpid());
@@ -113,12 +106,11 @@ static void what_a_killed_writer_left_is_replaced(void **state)
 	tree_remove(root);
 }
 
-static void a_device_is_written_to_and_not_replaced(void **state)
+TEST(a_device_is_written_to_and_not_replaced)
 {
 	struct error err = {0};
 	struct stat about;
 
-	(void)state;
 	assert_int_equal(file_save("/dev/null", put_text, "text", NULL), 0);
 	assert_int_equal(file_save("/dev/full", put_text, "text", &err), -ENOSPC);
 	assert_string_equal(err.message,
@@ -127,11 +119,10 @@ static void a_device_is_written_to_and_not_replaced(void **state)
 	assert_true(S_ISCHR(about.st_mode));
 }
 
-static void a_folder_that_is_not_there_is_named(void **state)
+TEST(a_folder_that_is_not_there_is_named)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(file_save("/nowhere/run.json", put_text, "", &err), -ENOENT);
 	assert_string_equal(err.message, "/nowhere/run.json: can't write: No such file "
 					 "or directory");
@@ -161,12 +152,11 @@ static int status_of(pid_t child)
 	return WEXITSTATUS(status);
 }
 
-static void a_file_too_large_is_taken_back(void **state)
+TEST(a_file_too_large_is_taken_back)
 {
 	char root[TREE_PATH], path[PATH_SIZE];
 	pid_t child;
 
-	(void)state;
 	tree_make(root);
 	snprintf(path, sizeof(path), "%s/run.json", root);
 	assert_int_equal(file_save(path, put_text, "first", NULL), 0);
@@ -184,13 +174,12 @@ static void a_file_too_large_is_taken_back(void **state)
 
 enum { NO_MOUNT = 77 };
 
-static void a_full_disk_is_taken_back(void **state)
+TEST(a_full_disk_is_taken_back)
 {
 	char root[TREE_PATH], path[PATH_SIZE];
 	pid_t child;
 	int status;
 
-	(void)state;
 	tree_make(root);
 	snprintf(path, sizeof(path), "%s/run.json", root);
 	child = fork();
@@ -208,19 +197,4 @@ static void a_full_disk_is_taken_back(void **state)
 	if (status == NO_MOUNT)
 		skip();
 	assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_is_replaced_whole),
-		cmocka_unit_test(a_failure_leaves_the_old_file_and_nothing_else),
-		cmocka_unit_test(what_a_killed_writer_left_is_replaced),
-		cmocka_unit_test(a_device_is_written_to_and_not_replaced),
-		cmocka_unit_test(a_folder_that_is_not_there_is_named),
-		cmocka_unit_test(a_file_too_large_is_taken_back),
-		cmocka_unit_test(a_full_disk_is_taken_back),
-	};
-
-	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

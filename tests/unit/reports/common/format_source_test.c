@@ -1,14 +1,10 @@
 /* format_source_test.c - what servers and a cache on disk were asked for, in words. */
 #include "profiler/profile.h"
 #include "reports/common/format.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct profile profile;
 
@@ -34,16 +30,14 @@ static int begin(void **state)
 	return 0;
 }
 
-static void without_servers_and_cache_there_is_nothing(void **state)
+TEST_WITH(without_servers_and_cache_there_is_nothing, begin, NULL)
 {
-	(void)state;
 	says(format_requests, "");
 	says(format_disk_cache, "");
 }
 
-static void requests_are_counted_by_what_they_were_for(void **state)
+TEST_WITH(requests_are_counted_by_what_they_were_for, begin, NULL)
 {
-	(void)state;
 	profile.requests.gets = 5120;
 	profile.fetch_depth = 37;
 	profile.fetch_depth_auto = true;
@@ -74,9 +68,8 @@ static void requests_are_counted_by_what_they_were_for(void **state)
 	     "5,120 GETs; 1 to see whether the listing made 30 days before holds");
 }
 
-static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
+TEST_WITH(a_cache_on_disk_tells_why_it_did_not_keep, begin, NULL)
 {
-	(void)state;
 	profile.disk_cache.hits = profile.disk_cache.written = 0;
 	profile.disk_cache.refused = profile.disk_cache.dropped = 0;
 	profile.disk_cache.full = 0;
@@ -99,18 +92,4 @@ static void a_cache_on_disk_tells_why_it_did_not_keep(void **state)
 	     "1,000 samples came from the cache on disk, 20 were written "
 	     "to it, within what a full disk has room for; 3 had changed where "
 	     "they come from; 2 torn or foreign files were removed");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(without_servers_and_cache_there_is_nothing,
-				       begin),
-		cmocka_unit_test_setup(requests_are_counted_by_what_they_were_for,
-				       begin),
-		cmocka_unit_test_setup(a_cache_on_disk_tells_why_it_did_not_keep,
-				       begin),
-	};
-
-	return cmocka_run_group_tests_name("format_source", tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 #include "loader/base/random.h"
 #include "profiler/profile.h"
 #include "reports/common/format.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void shares_visibly_sum_to_100(void **state)
+TEST(shares_visibly_sum_to_100)
 {
 	struct random random = {1};
 	long tenths[3];
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		double prep = random_unit(&random) * 1.1 - .05;
 		double fetch = (1 - prep) * random_unit(&random) - .01;
@@ -28,47 +23,43 @@ static void shares_visibly_sum_to_100(void **state)
 	}
 }
 
-static void thirds_are_shared_out(void **state)
+TEST(thirds_are_shared_out)
 {
 	double shares[] = {1 / 3., 1 / 3., 1 / 3.};
 	long tenths[3];
 
-	(void)state;
 	assert_true(format_tenths(shares, 3, tenths));
 	assert_int_equal(tenths[0], 334);
 	assert_int_equal(tenths[1], 333);
 	assert_int_equal(tenths[2], 333);
 }
 
-static void negative_estimates_stay_negative(void **state)
+TEST(negative_estimates_stay_negative)
 {
 	double shares[] = {1.004, -.003, -.001};
 	long tenths[3];
 	char text[FORMAT_SIZE];
 
-	(void)state;
 	assert_true(format_tenths(shares, 3, tenths));
 	assert_int_equal(tenths[0], 1004);
 	assert_int_equal(tenths[1], -3);
 	assert_string_equal(format_tenth(text, tenths[1]), "-0.3%");
 }
 
-static void what_does_not_sum_is_not_made_to(void **state)
+TEST(what_does_not_sum_is_not_made_to)
 {
 	double shares[] = {.5, .2, NAN}, huge[] = {3e6, -1e6, -2e6 + 1};
 	long tenths[3];
 
-	(void)state;
 	assert_false(format_tenths(shares, 3, tenths));
 	assert_int_equal(tenths[0], 500);
 	assert_false(format_tenths(huge, 3, tenths));
 }
 
-static void numbers_have_three_digits_and_a_unit(void **state)
+TEST(numbers_have_three_digits_and_a_unit)
 {
 	char text[FORMAT_SIZE];
 
-	(void)state;
 	assert_string_equal(format_rate(text, 1912.4), "1912");
 	assert_string_equal(format_rate(text, 38.41), "38.4");
 	assert_string_equal(format_rate(text, 3.841), "3.84");
@@ -107,7 +98,7 @@ static void stalls_are(struct profile *profile, const struct interval stalls[3])
 	profile->stalls[STAGE_FETCH] = stalls[2];
 }
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
 	static const struct {
 		struct interval stalls[3];
@@ -158,7 +149,6 @@ static void verdicts(void **state)
 	};
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	says(&profile, "How long training waits for data was not measured.");
 	profile.overhead = (struct interval){.002, .001, .005};
@@ -199,7 +189,7 @@ static void verdicts(void **state)
 }
 
 /* Without an interval, nothing says how far off a machine is that others use. */
-static void verdicts_without_intervals(void **state)
+TEST(verdicts_without_intervals)
 {
 	static const struct interval waits[] = {
 		{.2, NAN, NAN}, {.3, NAN, NAN}, {.5, NAN, NAN}};
@@ -207,7 +197,6 @@ static void verdicts_without_intervals(void **state)
 		{.988, NAN, NAN}, {.006, NAN, NAN}, {.006, NAN, NAN}};
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.protocol.id = MEASURE_OBSERVE;
 	profile.limit.id = STAGE_COMPUTE;
@@ -243,9 +232,8 @@ static void costs(const struct interval *overhead, const char *expected)
 	profile_free(&profile);
 }
 
-static void overheads(void **state)
+TEST(overheads)
 {
-	(void)state;
 	costs(&INTERVAL_UNKNOWN, "");
 	costs(&(struct interval){.0018, -.0009, .0045},
 	      "0.18%, at most 0.45%, of the CPU time of a sample");
@@ -264,11 +252,10 @@ static void writes(format_words *words, const struct profile *profile,
 	free(text);
 }
 
-static void an_ending_says_what_was_missing(void **state)
+TEST(an_ending_says_what_was_missing)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.status.id = STATUS_COMPLETE;
 	writes(format_ending, &profile, "");
@@ -302,11 +289,10 @@ static void an_ending_says_what_was_missing(void **state)
 	profile_free(&profile);
 }
 
-static void a_crash_comes_first(void **state)
+TEST(a_crash_comes_first)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	writes(format_crash, &profile, "");
 	profile.status.id = STATUS_TARGET_DIED;
@@ -319,11 +305,10 @@ static void a_crash_comes_first(void **state)
 	profile_free(&profile);
 }
 
-static void a_cache_that_holds_all_is_told_in_bytes(void **state)
+TEST(a_cache_that_holds_all_is_told_in_bytes)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.workers = 2;
 	profile.cache.id = CACHE_LRU;
@@ -335,11 +320,10 @@ static void a_cache_that_holds_all_is_told_in_bytes(void **state)
 	profile_free(&profile);
 }
 
-static void time_beside_the_budget_is_told(void **state)
+TEST(time_beside_the_budget_is_told)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.status.id = STATUS_BUDGET;
 	profile.budget_s = 12;
@@ -365,11 +349,10 @@ static void time_beside_the_budget_is_told(void **state)
 	profile_free(&profile);
 }
 
-static void several_loaders_are_told(void **state)
+TEST(several_loaders_are_told)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	writes(format_which_loader, &profile, "");
 	profile.loaders = 1;
@@ -381,11 +364,10 @@ static void several_loaders_are_told(void **state)
 	profile_free(&profile);
 }
 
-static void a_loop_that_trains_nothing_is_told(void **state)
+TEST(a_loop_that_trains_nothing_is_told)
 {
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	writes(format_untrained, &profile, "");
 	profile.untrained = true;
@@ -396,12 +378,11 @@ static void a_loop_that_trains_nothing_is_told(void **state)
 }
 
 /* 1000 samples/s, of each of which the loader reads 100 KB in one call. */
-static void reads_of_the_program_are_told_where_they_are_much(void **state)
+TEST(reads_of_the_program_are_told_where_they_are_much)
 {
 	struct profile_window *window;
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	window = profile_add_window(&profile);
 	window->kind.id = TRACE_REAL;
@@ -448,11 +429,10 @@ static void set_second(struct profile *profile, double prep, double fetch)
 	profile->proof_gap = fmax(fabs(prep - .5), fabs(fetch - .1));
 }
 
-static void of_measurements_that_disagree_it_is_said_which_to_trust(void **state)
+TEST(of_measurements_that_disagree_it_is_said_which_to_trust)
 {
 	struct profile profile;
 
-	(void)state;
 	assert_true(agrees(.428, .001));
 	assert_false(agrees(.45, .01));
 	assert_true(agrees(.44, .03));
@@ -483,34 +463,31 @@ static void of_measurements_that_disagree_it_is_said_which_to_trust(void **state
 	profile_free(&profile);
 }
 
-static void ranges_are_of_what_is_possible(void **state)
+TEST(ranges_are_of_what_is_possible)
 {
 	char text[FORMAT_RANGE];
 
-	(void)state;
 	assert_string_equal(
 		format_range(text, &(struct interval){2936, -10116, 15989}, ".."),
 		"0.00 .. 15989");
 	assert_null(format_range(text, &INTERVAL_UNKNOWN, ".."));
 }
 
-static void budgets_are_rounded_up(void **state)
+TEST(budgets_are_rounded_up)
 {
 	char text[FORMAT_SIZE];
 
-	(void)state;
 	assert_string_equal(format_budget(text, 41), "45s");
 	assert_string_equal(format_budget(text, 96), "2m");
 	assert_string_equal(format_budget(text, 7300), "3h");
 	assert_string_equal(format_budget(text, NAN), "n/a");
 }
 
-static void what_is_not_seen_is_one_sentence(void **state)
+TEST(what_is_not_seen_is_one_sentence)
 {
 	struct profile profile;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	profile.coverage = 1;
 	profile.connections = 2;
@@ -523,32 +500,4 @@ static void what_is_not_seen_is_one_sentence(void **state)
 		"for which there was no room");
 	free(text);
 	profile_free(&profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_visibly_sum_to_100),
-		cmocka_unit_test(thirds_are_shared_out),
-		cmocka_unit_test(negative_estimates_stay_negative),
-		cmocka_unit_test(what_does_not_sum_is_not_made_to),
-		cmocka_unit_test(numbers_have_three_digits_and_a_unit),
-		cmocka_unit_test(verdicts),
-		cmocka_unit_test(verdicts_without_intervals),
-		cmocka_unit_test(overheads),
-		cmocka_unit_test(an_ending_says_what_was_missing),
-		cmocka_unit_test(a_crash_comes_first),
-		cmocka_unit_test(time_beside_the_budget_is_told),
-		cmocka_unit_test(a_cache_that_holds_all_is_told_in_bytes),
-		cmocka_unit_test(several_loaders_are_told),
-		cmocka_unit_test(a_loop_that_trains_nothing_is_told),
-		cmocka_unit_test(reads_of_the_program_are_told_where_they_are_much),
-		cmocka_unit_test(
-			of_measurements_that_disagree_it_is_said_which_to_trust),
-		cmocka_unit_test(ranges_are_of_what_is_possible),
-		cmocka_unit_test(budgets_are_rounded_up),
-		cmocka_unit_test(what_is_not_seen_is_one_sentence),
-	};
-
-	return cmocka_run_group_tests_name("format", tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "reports/compare/compare.h"
 #include "reports/json/json.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 static const char *const kinds[] = {"text", "json", "html", "markdown"};
@@ -87,11 +84,10 @@ static const char *said(json_t *root, const char *name)
 	return "not told";
 }
 
-static void a_cache_s_share_is_told_only_where_it_is_known(void **state)
+TEST_WITH(a_cache_s_share_is_told_only_where_it_is_known, setup, teardown)
 {
 	json_t *root = told();
 
-	(void)state;
 	assert_string_equal(said(root, "configuration.cache_share"), "not told");
 	json_decref(root);
 	b.cache_share = .35;
@@ -105,11 +101,10 @@ static void a_cache_s_share_is_told_only_where_it_is_known(void **state)
 	json_decref(root);
 }
 
-static void a_difference_is_clear_where_intervals_are_apart(void **state)
+TEST_WITH(a_difference_is_clear_where_intervals_are_apart, setup, teardown)
 {
 	json_t *root;
 
-	(void)state;
 	a.rates[TRACE_REAL] = (struct interval){100, 95, 105};
 	b.rates[TRACE_REAL] = (struct interval){111, 106, 116};
 	a.rates[TRACE_CACHED] = (struct interval){100, 95, 105};
@@ -138,11 +133,10 @@ static void a_difference_is_clear_where_intervals_are_apart(void **state)
 	json_decref(root);
 }
 
-static void counts_are_told_a_sample(void **state)
+TEST_WITH(counts_are_told_a_sample, setup, teardown)
 {
 	json_t *root, *row;
 
-	(void)state;
 	a.counted = (struct profile_counted){.samples = 100, .opens = 100};
 	b.counted = (struct profile_counted){.samples = 50, .opens = 100};
 	root = told();
@@ -159,11 +153,10 @@ static void counts_are_told_a_sample(void **state)
 }
 
 /* Of another loader's data set only what was read is known. */
-static void a_size_that_is_estimated_has_no_interval(void **state)
+TEST_WITH(a_size_that_is_estimated_has_no_interval, setup, teardown)
 {
 	json_t *root;
 
-	(void)state;
 	a.dataset_bytes = 1000;
 	b.dataset_bytes = 1100;
 	root = told();
@@ -175,12 +168,11 @@ static void a_size_that_is_estimated_has_no_interval(void **state)
 	json_decref(root);
 }
 
-static void facts_that_one_side_has_are_told(void **state)
+TEST_WITH(facts_that_one_side_has_are_told, setup, teardown)
 {
 	json_t *root;
 	struct profile_fact *fact = profile_add_fact(&b);
 
-	(void)state;
 	profile_text(&fact->key, "cpu_new_thing");
 	profile_text(&fact->value, "yes");
 	fact = profile_add_fact(&b);
@@ -191,23 +183,21 @@ static void facts_that_one_side_has_are_told(void **state)
 	json_decref(root);
 }
 
-static void an_unknown_form_is_refused(void **state)
+TEST_WITH(an_unknown_form_is_refused, setup, teardown)
 {
 	const struct compare compare = {&a, &b, "a", "b"};
 	const struct form_style style = {0};
 
-	(void)state;
 	assert_int_equal(compare_write("pdf", &compare, &style, stdout, &err), -EINVAL);
 	assert_string_equal(err.message, "no form of a comparison is called 'pdf'");
 }
 
 /* Each is written of everything: empty, hostile, complete. */
-static void every_form_takes_any_result(void **state)
+TEST_WITH(every_form_takes_any_result, setup, teardown)
 {
 	static const char *const names[] = {"run", "run-hostile", "run-died",
 					    "run-whatif", "run-jobs"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		profile_free(&a);
 		profile_free(&b);
@@ -227,9 +217,8 @@ static void every_form_takes_any_result(void **state)
 	}
 }
 
-static void memory_may_be_short(void **state)
+TEST_WITH(memory_may_be_short, setup, teardown)
 {
-	(void)state;
 	load(&a, "run");
 	load(&b, "run-hostile");
 	for (int form = 0; form < FORMS; form++) {
@@ -245,22 +234,4 @@ static void memory_may_be_short(void **state)
 		assert_true(failed > 1);
 		free(text);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_cache_s_share_is_told_only_where_it_is_known),
-		TEST(a_difference_is_clear_where_intervals_are_apart),
-		TEST(counts_are_told_a_sample),
-		TEST(a_size_that_is_estimated_has_no_interval),
-		TEST(facts_that_one_side_has_are_told),
-		TEST(an_unknown_form_is_refused),
-		TEST(every_form_takes_any_result),
-		TEST(memory_may_be_short),
-	};
-
-	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* baseline_refused_test.c - what is no baseline, and the line that says why. */
 #include "loader/base/error.h"
 #include "reports/gate/baseline.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void refuses_size(const char *text, size_t size, int code, const char *message)
 {
@@ -30,9 +26,8 @@ static void refuses(const char *text, int code, const char *message)
 	refuses_size(text, strlen(text), code, message);
 }
 
-static void other_schemas_are_refused_by_name(void **state)
+TEST(other_schemas_are_refused_by_name)
 {
-	(void)state;
 	refuses("{\"schema\": \"dsa.baseline/2\"}", EPROTO,
 		"has schema \"dsa.baseline/2\", this dsa reads \"dsa.baseline/1\"; "
 		"write a new one, under another name, with dsa gate --update");
@@ -46,9 +41,8 @@ static void other_schemas_are_refused_by_name(void **state)
 	refuses("[]", EBADMSG, "has no \"schema\": it is not a baseline of dsa");
 }
 
-static void broken_files_are_named(void **state)
+TEST(broken_files_are_named)
 {
-	(void)state;
 	refuses("", EBADMSG, "line 1, column 0: '[' or '{' expected near end of file");
 	refuses("{\"schema\":\n \"dsa.ba", EBADMSG,
 		"line 2, column 8: premature end of input near '\"dsa.ba'");
@@ -70,9 +64,8 @@ static void broken_files_are_named(void **state)
 	BASELINE("\"sessions\": [{\"when\": \"\", \"samples\": {}}, {\"when\": "       \
 		 "\"\", \"samples\": {" samples "}}]")
 
-static void wrong_values_are_named(void **state)
+TEST(wrong_values_are_named)
 {
-	(void)state;
 	refuses(BASELINE("\"version\": 1"), EBADMSG, "version: should be a text");
 	refuses(BASELINE("\"command\": [1]"), EBADMSG, "command: should be a text");
 	refuses(BASELINE("\"dataset\": []"), EBADMSG,
@@ -95,9 +88,8 @@ static void wrong_values_are_named(void **state)
 		"environment.a\\nb: should be a text");
 }
 
-static void wrong_samples_are_named(void **state)
+TEST(wrong_samples_are_named)
 {
-	(void)state;
 	refuses(BASELINE("\"sessions\": {}"), EBADMSG,
 		"sessions: should be an array of at most 64 sessions");
 	refuses(BASELINE("\"sessions\": [1]"), EBADMSG,
@@ -151,7 +143,7 @@ static char *repeated(const char *before, const char *item, int count,
 	return text;
 }
 
-static void too_many_are_refused(void **state)
+TEST(too_many_are_refused)
 {
 	char *sessions =
 		repeated("\"sessions\": [", "{\"when\": \"\", \"samples\": {}}",
@@ -160,7 +152,6 @@ static void too_many_are_refused(void **state)
 				 "{\"prep_stall\": [",
 				 "0", BASELINE_REPETITIONS + 1, "]}}]}");
 
-	(void)state;
 	refuses(sessions, EBADMSG,
 		"sessions: should be an array of at most 64 sessions");
 	refuses(samples, EBADMSG,
@@ -170,28 +161,13 @@ static void too_many_are_refused(void **state)
 	free(samples);
 }
 
-static void deep_nesting_is_refused(void **state)
+TEST(deep_nesting_is_refused)
 {
 	char *text = malloc(100001);
 
-	(void)state;
 	memset(text, '[', 100000);
 	text[100000] = '\0';
 	refuses(text, EBADMSG,
 		"line 1, column 2049: maximum parsing depth reached near '['");
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(other_schemas_are_refused_by_name),
-		cmocka_unit_test(broken_files_are_named),
-		cmocka_unit_test(wrong_values_are_named),
-		cmocka_unit_test(wrong_samples_are_named),
-		cmocka_unit_test(too_many_are_refused),
-		cmocka_unit_test(deep_nesting_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("baseline_refused", tests, NULL, NULL);
 }

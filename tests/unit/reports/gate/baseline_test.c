@@ -4,17 +4,14 @@
 #include "reports/json/json.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char *write_text(const struct gate_side *side)
 {
@@ -92,12 +89,11 @@ static void init_full(struct gate_side *side)
 	side->sessions[1].most = 32;
 }
 
-static void what_is_read_is_written_again_unchanged(void **state)
+TEST(what_is_read_is_written_again_unchanged)
 {
 	struct gate_side side, again;
 	char *text, *second;
 
-	(void)state;
 	init_full(&side);
 	text = write_text(&side);
 	assert_int_equal(baseline_read(text, strlen(text), &again, NULL), 0);
@@ -124,7 +120,7 @@ static void what_is_read_is_written_again_unchanged(void **state)
 }
 
 /* What earlier versions wrote has no data stall: it is the sum. */
-static void older_ones_are_read(void **state)
+TEST(older_ones_are_read)
 {
 	static const char text[] =
 		"{\"schema\": \"dsa.baseline/1\", \"sessions\": [{\"when\": \"\", "
@@ -134,7 +130,6 @@ static void older_ones_are_read(void **state)
 	int metric = gate_metric_find("data_stall");
 	struct gate_side side;
 
-	(void)state;
 	assert_int_equal(baseline_read(text, strlen(text), &side, NULL), 0);
 	assert_true(side.sessions[0].values[0][metric] == .75);
 	assert_true(side.sessions[0].values[1][metric] == .375);
@@ -144,12 +139,11 @@ static void older_ones_are_read(void **state)
 }
 
 /* The text of a small baseline, whole: what a reviewer of a change reads. */
-static void it_is_a_text_to_be_reviewed(void **state)
+TEST(it_is_a_text_to_be_reviewed)
 {
 	struct gate_side side;
 	char *text;
 
-	(void)state;
 	gate_side_init(&side);
 	profile_text(&side.about.version, "0.1.0");
 	profile_text(&side.about.dataset, "/home/ci/photos/");
@@ -197,12 +191,11 @@ static void it_is_a_text_to_be_reviewed(void **state)
 	gate_side_free(&side);
 }
 
-static void facts_that_pass_are_left_out(void **state)
+TEST(facts_that_pass_are_left_out)
 {
 	struct gate_side side;
 	char *text;
 
-	(void)state;
 	init_full(&side);
 	text = write_text(&side);
 	assert_non_null(strstr(text, "\"cpu\""));
@@ -228,9 +221,8 @@ static void the_name_of_a_path(const char *path, const char *name)
 	gate_side_free(&again);
 }
 
-static void a_data_set_has_the_last_name_of_its_path(void **state)
+TEST(a_data_set_has_the_last_name_of_its_path)
 {
-	(void)state;
 	the_name_of_a_path("photos", "photos");
 	the_name_of_a_path("a/b//", "b");
 	the_name_of_a_path("/photos", "photos");
@@ -240,12 +232,11 @@ static void a_data_set_has_the_last_name_of_its_path(void **state)
 	the_name_of_a_path("s3://bucket/train", "train");
 }
 
-static void the_oldest_sessions_and_the_last_repetitions_are_dropped(void **state)
+TEST(the_oldest_sessions_and_the_last_repetitions_are_dropped)
 {
 	struct gate_side side, again;
 	char *text, when[16];
 
-	(void)state;
 	gate_side_init(&side);
 	for (int i = 0; i < BASELINE_SESSIONS + 3; i++) {
 		snprintf(when, sizeof(when), "day %d", i);
@@ -262,7 +253,7 @@ static void the_oldest_sessions_and_the_last_repetitions_are_dropped(void **stat
 	gate_side_free(&again);
 }
 
-static void keys_of_a_later_version_are_left_alone(void **state)
+TEST(keys_of_a_later_version_are_left_alone)
 {
 	static const char text[] =
 		"{\"schema\": \"dsa.baseline/1\", \"gpu\": {\"x\": [1]}, \"sessions\": "
@@ -270,7 +261,6 @@ static void keys_of_a_later_version_are_left_alone(void **state)
 		"\"opens_per_sample\": 7, \"fetch_stall\": [0.25]}}]}";
 	struct gate_side side;
 
-	(void)state;
 	assert_int_equal(baseline_read(text, strlen(text), &side, NULL), 0);
 	assert_int_equal(side.sessions[0].count, 1);
 	assert_true(side.sessions[0].values[0][gate_metric_find("fetch_stall")] == .25);
@@ -279,13 +269,12 @@ static void keys_of_a_later_version_are_left_alone(void **state)
 	gate_side_free(&side);
 }
 
-static void what_can_not_be_read_is_not_written(void **state)
+TEST(what_can_not_be_read_is_not_written)
 {
 	FILE *out = fopen("/dev/null", "w");
 	struct error err = {0};
 	struct gate_side side;
 
-	(void)state;
 	gate_side_init(&side);
 	side.about.emulated_per_s = 1e300;
 	assert_int_equal(baseline_write(&side, out, &err), -EBADMSG);
@@ -296,12 +285,11 @@ static void what_can_not_be_read_is_not_written(void **state)
 	gate_side_free(&side);
 }
 
-static void load_names_the_file(void **state)
+TEST_WITH(load_names_the_file, scratch_setup, scratch_teardown)
 {
 	struct error err = {0};
 	struct gate_side side;
 
-	(void)state;
 	assert_int_equal(baseline_load("nowhere.json", &side, &err), -ENOENT);
 	assert_string_equal(err.message,
 			    "can't open nowhere.json: No such file or directory");
@@ -319,12 +307,11 @@ static void load_names_the_file(void **state)
 			    "end of file");
 }
 
-static void a_run_is_a_side_too(void **state)
+TEST_WITH(a_run_is_a_side_too, scratch_setup, scratch_teardown)
 {
 	struct error err = {0};
 	struct gate_side side;
 
-	(void)state;
 	scratch_text("run.json",
 		     "{\"schema\": \"dsa.result/1\", \"version\": \"0.9\"}");
 	assert_int_equal(baseline_load_any("run.json", &side, &err), 0);
@@ -341,12 +328,11 @@ static void a_run_is_a_side_too(void **state)
 	gate_side_free(&side);
 }
 
-static void a_baseline_is_written_whole_or_not_at_all(void **state)
+TEST_WITH(a_baseline_is_written_whole_or_not_at_all, scratch_setup, scratch_teardown)
 {
 	struct error err = {0};
 	struct gate_side side, again;
 
-	(void)state;
 	init_full(&side);
 	assert_int_equal(baseline_save(&side, "base.json", NULL), 0);
 	assert_int_equal(baseline_load("base.json", &again, NULL), 0);
@@ -362,12 +348,11 @@ static void a_baseline_is_written_whole_or_not_at_all(void **state)
 	gate_side_free(&side);
 }
 
-static void the_manual_tells_every_key(void **state)
+TEST_FIRST(the_manual_tells_every_key, NULL, NULL)
 {
 	char manual[1 << 16] = "", entry[128];
 	FILE *in = fopen("man/dsa-baseline.5", "r");
 
-	(void)state;
 	assert_non_null(in);
 	assert_true(fread(manual, 1, sizeof(manual) - 1, in) > 0);
 	fclose(in);
@@ -396,14 +381,13 @@ static void *wrapped_malloc(size_t size)
  * jansson that has no memory for a character of a text goes on without it, and past its
  * end.)
  */
-static void short_memory_is_an_error(void **state)
+TEST(short_memory_is_an_error)
 {
 	struct gate_side side, again;
 	unsigned nth = 0;
 	int result = -1;
 	char *text;
 
-	(void)state;
 	init_full(&side);
 	text = write_text(&side);
 	for (; result != 0; nth++) {
@@ -430,26 +414,4 @@ static void short_memory_is_an_error(void **state)
 	json_set_alloc_funcs(malloc, free);
 	gate_side_free(&side);
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_manual_tells_every_key),
-		cmocka_unit_test(what_is_read_is_written_again_unchanged),
-		cmocka_unit_test(older_ones_are_read),
-		cmocka_unit_test(it_is_a_text_to_be_reviewed),
-		cmocka_unit_test(facts_that_pass_are_left_out),
-		cmocka_unit_test(a_data_set_has_the_last_name_of_its_path),
-		cmocka_unit_test(
-			the_oldest_sessions_and_the_last_repetitions_are_dropped),
-		cmocka_unit_test(keys_of_a_later_version_are_left_alone),
-		cmocka_unit_test(what_can_not_be_read_is_not_written),
-		IN_SCRATCH(load_names_the_file),
-		IN_SCRATCH(a_run_is_a_side_too),
-		IN_SCRATCH(a_baseline_is_written_whole_or_not_at_all),
-		cmocka_unit_test(short_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("baseline", tests, NULL, NULL);
 }

@@ -3,27 +3,22 @@
 #include "reports/common/escape.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/verdict.h"
 #include "tests/lib/written.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const form_names[] = {"text",    "json",   "junit", "markdown",
 					 "summary", "github", NULL};
 
-static void the_text_tells_verdict_causes_table_and_what_it_sees(void **state)
+TEST(the_text_tells_verdict_causes_table_and_what_it_sees)
 {
 	char *text = written_usual("text");
 
-	(void)state;
 	written_first(
 		text, "✗ regression: fetch_stall is 18.2 points worse",
 		"causes     fetch stall +18.2 points: mean read fell from 128 KiB");
@@ -54,12 +49,11 @@ static void has_narrow_lines(const char *text)
 				    80);
 }
 
-static void the_text_is_80_columns_wide(void **state)
+TEST(the_text_is_80_columns_wide)
 {
 	char *text = written_usual("text"),
 	     *many = written_hostile("text", WRITTEN_MANY);
 
-	(void)state;
 	has_narrow_lines(text);
 	written_plain(many);
 	assert_int_equal(written_count(many, " regression\n"), WRITTEN_MANY / 3 + 1);
@@ -67,14 +61,13 @@ static void the_text_is_80_columns_wide(void **state)
 	free(many);
 }
 
-static void the_text_needs_no_more_than_ascii(void **state)
+TEST(the_text_needs_no_more_than_ascii)
 {
 	const struct form_style style = {.ascii = true};
 	struct gate_verdict verdict;
 	struct gate_report report;
 	char *text;
 
-	(void)state;
 	verdict_make(&verdict);
 	report = written_report(&verdict);
 	text = written_form("text", &report, &style);
@@ -88,13 +81,12 @@ static void the_text_needs_no_more_than_ascii(void **state)
 }
 
 /* One open more in a thousand samples. */
-static void a_small_exact_change_is_seen(void **state)
+TEST(a_small_exact_change_is_seen)
 {
 	struct gate_verdict verdict;
 	struct gate_report report;
 	char *text;
 
-	(void)state;
 	verdict_make(&verdict);
 	report = written_report(&verdict);
 	assert_string_equal(verdict.findings[0].name, "opens_per_sample");
@@ -107,12 +99,11 @@ static void a_small_exact_change_is_seen(void **state)
 }
 
 /* A rate that falls by 47 % says -47 %, and what is read of it in one direction. */
-static void other_settings_are_told_of_a_pass(void **state)
+TEST(other_settings_are_told_of_a_pass)
 {
 	struct gate_verdict verdict;
 	struct gate_report report;
 
-	(void)state;
 	verdict_make(&verdict);
 	verdict.outcome = GATE_PASS;
 	gate_lines_add(&verdict.settings, &verdict.setting_count,
@@ -140,11 +131,10 @@ static void says_in_every_form(const struct gate_verdict *verdict, const char *p
 	}
 }
 
-static void how_many_it_took_is_told_in_every_form(void **state)
+TEST(how_many_it_took_is_told_in_every_form)
 {
 	struct gate_verdict verdict;
 
-	(void)state;
 	verdict_make(&verdict);
 	says_in_every_form(&verdict, "decided after 8 of at most 32 pairs");
 	verdict.outcome = GATE_INCONCLUSIVE;
@@ -172,11 +162,10 @@ static void todo_has(const struct gate_verdict *verdict, const char *one,
 }
 
 /* What is no answer comes with what would give one. */
-static void what_to_do_is_told(void **state)
+TEST(what_to_do_is_told)
 {
 	struct gate_verdict verdict;
 
-	(void)state;
 	verdict_make(&verdict);
 	verdict.outcome = GATE_INCONCLUSIVE;
 	for (size_t i = 0; i < verdict.count; i++)
@@ -191,14 +180,13 @@ static void what_to_do_is_told(void **state)
 	gate_verdict_free(&verdict);
 }
 
-static void changes_are_parts_of_what_it_was(void **state)
+TEST(changes_are_parts_of_what_it_was)
 {
 	struct gate_verdict verdict;
 	struct gate_finding *finding;
 	struct gate_report report;
 	char *text;
 
-	(void)state;
 	verdict_make(&verdict);
 	report = written_report(&verdict);
 	finding = (struct gate_finding *)gate_verdict_find(&verdict, "samples_per_s");
@@ -213,13 +201,12 @@ static void changes_are_parts_of_what_it_was(void **state)
 	gate_verdict_free(&verdict);
 }
 
-static void who_was_busy_is_told(void **state)
+TEST(who_was_busy_is_told)
 {
 	static const char *const forms[] = {"text", "json", "markdown", "summary"};
 	struct gate_verdict verdict;
 	struct gate_report report;
 
-	(void)state;
 	verdict_make(&verdict);
 	report = written_report(&verdict);
 	verdict.busy = strdup("other programs used 63% of the CPU");
@@ -247,12 +234,11 @@ static json_t *find(json_t *root, const char *name)
 	return NULL;
 }
 
-static void the_json_holds_every_finding(void **state)
+TEST(the_json_holds_every_finding)
 {
 	char *text = written_usual("json");
 	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *finding;
 
-	(void)state;
 	assert_string_equal(json_string_value(json_object_get(root, "schema")),
 			    "dsa.gate/1");
 	assert_string_equal(json_string_value(json_object_get(root, "outcome")),
@@ -274,11 +260,10 @@ static void the_json_holds_every_finding(void **state)
 	free(text);
 }
 
-static void the_json_has_sorted_keys(void **state)
+TEST(the_json_has_sorted_keys)
 {
 	char *text = written_usual("json");
 
-	(void)state;
 	written_first(text, "\n  \"alpha\"", "\n  \"baseline_repetitions\"");
 	written_first(text, "\n  \"causes\"", "\n  \"command\"");
 	written_first(text, "\n  \"findings\"", "\n  \"mismatches\"");
@@ -302,13 +287,12 @@ static void tells_keys(const char *manual, const char *under, json_t *object)
 	}
 }
 
-static void the_manual_tells_every_key(void **state)
+TEST(the_manual_tells_every_key)
 {
 	char manual[1 << 16] = "", *text = written_usual("json");
 	json_t *root = json_loads(text, 0, NULL);
 	FILE *in = fopen("man/dsa-baseline.5", "r");
 
-	(void)state;
 	assert_non_null(in);
 	assert_true(fread(manual, 1, sizeof(manual) - 1, in) > 0);
 	fclose(in);
@@ -319,12 +303,11 @@ static void the_manual_tells_every_key(void **state)
 }
 
 /* Every form names it, and none takes it for a failure. */
-static void an_improvement_is_named_in_every_form(void **state)
+TEST(an_improvement_is_named_in_every_form)
 {
 	struct gate_verdict verdict;
 	struct gate_report report;
 
-	(void)state;
 	verdict_make(&verdict);
 	verdict.outcome = GATE_IMPROVEMENT;
 	for (size_t i = 0; i < verdict.count; i++)
@@ -344,11 +327,10 @@ static void an_improvement_is_named_in_every_form(void **state)
 	gate_verdict_free(&verdict);
 }
 
-static void annotations_are_commands_of_one_line(void **state)
+TEST(annotations_are_commands_of_one_line)
 {
 	char *text = written_usual("github");
 
-	(void)state;
 	assert_int_equal(written_count(text, "\n"), 5);
 	assert_non_null(strstr(text,
 			       "::error title=dsa gate%3A fetch_stall::12.1%25 to "
@@ -361,13 +343,12 @@ static void annotations_are_commands_of_one_line(void **state)
 	free(text);
 }
 
-static void there_are_ten_annotations_at_most(void **state)
+TEST(there_are_ten_annotations_at_most)
 {
 	char *text = written_hostile("github", WRITTEN_MANY),
 	     *title = strstr(text, "\n::error title=");
 	size_t lines = 0;
 
-	(void)state;
 	for (const char *at = text; *at != '\0'; at = strchr(at, '\n') + 1, lines++)
 		assert_int_equal(strncmp(at, "::", 2) == 0, lines < GATE_ANNOTATIONS);
 	assert_int_equal(lines, GATE_ANNOTATIONS + 1);
@@ -381,13 +362,12 @@ static void there_are_ten_annotations_at_most(void **state)
 	free(text);
 }
 
-static void a_pass_has_no_annotation(void **state)
+TEST(a_pass_has_no_annotation)
 {
 	struct gate_verdict verdict = {.outcome = GATE_PASS};
 	struct gate_report report = written_report(&verdict);
 	char *text = written_form("github", &report, NULL);
 
-	(void)state;
 	assert_string_equal(text, "");
 	free(text);
 }
@@ -398,14 +378,13 @@ static void *wrapped_malloc(size_t size)
 }
 
 /* Each allocation fails once, of jansson too. */
-static void short_memory_is_an_error(void **state)
+TEST(short_memory_is_an_error)
 {
 	const struct form_style style = {0};
 	struct gate_verdict verdict;
 	struct gate_report report;
 	unsigned nth;
 
-	(void)state;
 	verdict_make(&verdict);
 	report = written_report(&verdict);
 	json_set_alloc_funcs(wrapped_malloc, free);
@@ -427,7 +406,7 @@ static void short_memory_is_an_error(void **state)
 	gate_verdict_free(&verdict);
 }
 
-static void forms_are_saved_whole_or_not_at_all(void **state)
+TEST_WITH(forms_are_saved_whole_or_not_at_all, scratch_setup, scratch_teardown)
 {
 	const struct form_style style = {0};
 	struct gate_verdict verdict;
@@ -435,7 +414,6 @@ static void forms_are_saved_whole_or_not_at_all(void **state)
 	struct error err = {0};
 	long length;
 
-	(void)state;
 	verdict_make(&verdict);
 	report = written_report(&verdict);
 	for (const char *const *at = form_names; *at != NULL; at++) {
@@ -462,30 +440,4 @@ static void forms_are_saved_whole_or_not_at_all(void **state)
 	assert_int_equal(gate_form_write("pdf", &report, &style, stdout, &err),
 			 -EINVAL);
 	gate_verdict_free(&verdict);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_text_tells_verdict_causes_table_and_what_it_sees),
-		cmocka_unit_test(the_text_is_80_columns_wide),
-		cmocka_unit_test(the_text_needs_no_more_than_ascii),
-		cmocka_unit_test(a_small_exact_change_is_seen),
-		cmocka_unit_test(other_settings_are_told_of_a_pass),
-		cmocka_unit_test(how_many_it_took_is_told_in_every_form),
-		cmocka_unit_test(what_to_do_is_told),
-		cmocka_unit_test(changes_are_parts_of_what_it_was),
-		cmocka_unit_test(who_was_busy_is_told),
-		cmocka_unit_test(the_json_holds_every_finding),
-		cmocka_unit_test(the_json_has_sorted_keys),
-		cmocka_unit_test(the_manual_tells_every_key),
-		cmocka_unit_test(an_improvement_is_named_in_every_form),
-		cmocka_unit_test(annotations_are_commands_of_one_line),
-		cmocka_unit_test(there_are_ten_annotations_at_most),
-		cmocka_unit_test(a_pass_has_no_annotation),
-		cmocka_unit_test(short_memory_is_an_error),
-		IN_SCRATCH(forms_are_saved_whole_or_not_at_all),
-	};
-
-	return cmocka_run_group_tests_name("gate_form", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* gate_junit_test.c - a verdict as JUnit. */
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/written.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char schema[4096];
 
@@ -40,13 +36,12 @@ static void is_valid_junit(const char *text)
 	free(said);
 }
 
-static void the_junit_keeps_to_its_schema(void **state)
+TEST_WITH(the_junit_keeps_to_its_schema, scratch_setup, scratch_teardown)
 {
 	char *text = written_usual("junit"),
 	     *many = written_hostile("junit", WRITTEN_MANY);
 	char *none = written_hostile("junit", 0);
 
-	(void)state;
 	is_valid_junit(text);
 	is_valid_junit(many);
 	is_valid_junit(none);
@@ -57,11 +52,10 @@ static void the_junit_keeps_to_its_schema(void **state)
 	free(none);
 }
 
-static void only_a_pass_looks_like_one_in_junit(void **state)
+TEST(only_a_pass_looks_like_one_in_junit)
 {
 	char *text = written_usual("junit");
 
-	(void)state;
 	assert_non_null(strstr(text, " tests=\"7\" failures=\"3\" errors=\"2\""));
 	assert_non_null(strstr(text, " skipped=\"1\""));
 	assert_non_null(strstr(
@@ -81,13 +75,12 @@ static void only_a_pass_looks_like_one_in_junit(void **state)
 }
 
 /* What was compared with something else, or not at all, has no metrics to fail. */
-static void a_gate_that_compared_nothing_fails_in_junit(void **state)
+TEST(a_gate_that_compared_nothing_fails_in_junit)
 {
 	struct gate_verdict verdict = {.outcome = GATE_MISMATCH, .alpha = NAN};
 	struct gate_report report = written_report(&verdict);
 	char *text;
 
-	(void)state;
 	text = written_form("junit", &report, NULL);
 	assert_non_null(strstr(text, " tests=\"1\" failures=\"0\" errors=\"1\""));
 	assert_non_null(strstr(text, "<error type=\"mismatch\""));
@@ -98,11 +91,10 @@ static void a_gate_that_compared_nothing_fails_in_junit(void **state)
 	free(text);
 }
 
-static void junit_stays_below_its_limit(void **state)
+TEST_WITH(junit_stays_below_its_limit, scratch_setup, scratch_teardown)
 {
 	char *text = written_hostile("junit", 8 * WRITTEN_MANY);
 
-	(void)state;
 	assert_true(strlen(text) < GATE_JUNIT_MOST);
 	assert_true(strlen(text) > GATE_JUNIT_MOST / 2);
 	assert_non_null(strstr(text, "metrics are left out here, the worst are shown"));
@@ -110,14 +102,4 @@ static void junit_stays_below_its_limit(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(the_junit_keeps_to_its_schema),
-		cmocka_unit_test(only_a_pass_looks_like_one_in_junit),
-		cmocka_unit_test(a_gate_that_compared_nothing_fails_in_junit),
-		IN_SCRATCH(junit_stays_below_its_limit),
-	};
-
-	return cmocka_run_group_tests_name("gate_junit", tests, find_schema, NULL);
-}
+TEST_GROUP(find_schema, NULL);

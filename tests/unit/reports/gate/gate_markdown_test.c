@@ -1,15 +1,11 @@
 /* gate_markdown_test.c - a verdict as GitHub's comments and step summaries. */
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 #include "tests/lib/verdict.h"
 #include "tests/lib/written.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* As GitHub's own program makes HTML of it, nothing left out for safety. */
 static char *rendered(const char *text)
@@ -26,11 +22,10 @@ static char *rendered(const char *text)
 	return html;
 }
 
-static void the_comment_renders_as_a_table(void **state)
+TEST_WITH(the_comment_renders_as_a_table, scratch_setup, scratch_teardown)
 {
 	char *text = written_usual("markdown"), *html = rendered(text);
 
-	(void)state;
 	assert_int_equal(written_count(html, "<tr>"), 7);
 	assert_int_equal(written_count(html, "<td"), 42);
 	assert_non_null(strstr(html, "<h3>✗ dsa gate: regression</h3>"));
@@ -67,11 +62,10 @@ static void has_no_tag_but_ours(const char *html)
 	}
 }
 
-static void a_comment_holds_nothing_that_acts(void **state)
+TEST_WITH(a_comment_holds_nothing_that_acts, scratch_setup, scratch_teardown)
 {
 	char *text = written_hostile("markdown", 5), *html = rendered(text);
 
-	(void)state;
 	has_no_tag_but_ours(html);
 	assert_int_equal(written_count(html, "<tr>"), 6);
 	assert_int_equal(written_count(html, "<td"), 35);
@@ -86,12 +80,11 @@ static void a_comment_holds_nothing_that_acts(void **state)
 	free(html);
 }
 
-static void comments_stay_below_their_limit(void **state)
+TEST_WITH(comments_stay_below_their_limit, scratch_setup, scratch_teardown)
 {
 	char *text = written_hostile("markdown", WRITTEN_MANY), *html;
 	const char *row = strstr(text, "| ✗ |");
 
-	(void)state;
 	assert_true(strlen(text) <= GATE_MARKDOWN_MOST);
 	assert_true(strlen(text) > GATE_MARKDOWN_MOST - 8192);
 	assert_non_null(strstr(text,
@@ -107,11 +100,10 @@ static void comments_stay_below_their_limit(void **state)
 	free(html);
 }
 
-static void summaries_stay_below_their_limit(void **state)
+TEST_WITH(summaries_stay_below_their_limit, scratch_setup, scratch_teardown)
 {
 	char *text = written_hostile("summary", WRITTEN_MANY), *html = rendered(text);
 
-	(void)state;
 	assert_true(strlen(text) < GATE_SUMMARY_MOST);
 	assert_true(strlen(text) > GATE_SUMMARY_MOST - 8192);
 	assert_non_null(strstr(text, " of 10000 metrics are left out here"));
@@ -121,14 +113,13 @@ static void summaries_stay_below_their_limit(void **state)
 }
 
 /* A summary is of a step, whose other commands may have written to it. */
-static void what_a_summary_has_already_counts(void **state)
+TEST_WITH(what_a_summary_has_already_counts, scratch_setup, scratch_teardown)
 {
 	static const long before[] = {0, 100000, GATE_SUMMARY_MOST - 40000,
 				      GATE_SUMMARY_MOST - 300, GATE_SUMMARY_MOST - 10};
 	struct gate_verdict verdict;
 	struct gate_report report;
 
-	(void)state;
 	verdict_make_hostile(&verdict, WRITTEN_MANY);
 	report = written_report(&verdict);
 	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
@@ -142,17 +133,4 @@ static void what_a_summary_has_already_counts(void **state)
 		assert_true(length > before[i] || i == 4);
 	}
 	gate_verdict_free(&verdict);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(the_comment_renders_as_a_table),
-		IN_SCRATCH(a_comment_holds_nothing_that_acts),
-		IN_SCRATCH(comments_stay_below_their_limit),
-		IN_SCRATCH(summaries_stay_below_their_limit),
-		IN_SCRATCH(what_a_summary_has_already_counts),
-	};
-
-	return cmocka_run_group_tests_name("gate_markdown", tests, NULL, NULL);
 }

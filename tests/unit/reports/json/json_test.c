@@ -4,16 +4,13 @@
 #include "profiler/profile_prediction.h"
 #include "reports/json/json.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define KEPT "tests/data/run-whatif.json"
 
@@ -39,12 +36,11 @@ static char *read_file(const char *path)
 	return text;
 }
 
-static void what_is_read_is_written_again_unchanged(void **state)
+TEST(what_is_read_is_written_again_unchanged)
 {
 	struct profile profile;
 	char *kept = read_file(KEPT), *text;
 
-	(void)state;
 	assert_int_equal(json_result_load(KEPT, &profile, NULL), 0);
 	text = write_text(&profile);
 	assert_string_equal(text, kept);
@@ -117,12 +113,11 @@ static void fill(const struct field *fields, void *to)
 	}
 }
 
-static void every_member_finds_its_way_back(void **state)
+TEST(every_member_finds_its_way_back)
 {
 	struct profile profile, again;
 	char *text, *second;
 
-	(void)state;
 	profile_init(&profile);
 	fill(field_profile, &profile);
 	for (const struct field_list *list = field_lists; list->path != NULL; list++)
@@ -146,12 +141,11 @@ static void every_member_finds_its_way_back(void **state)
 	profile_free(&again);
 }
 
-static void the_unknown_is_absent(void **state)
+TEST(the_unknown_is_absent)
 {
 	struct profile profile;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	text = write_text(&profile);
 	assert_null(strstr(text, "stalls\": {"));
@@ -162,13 +156,12 @@ static void the_unknown_is_absent(void **state)
 }
 
 /* Beyond the machine's cores a prediction may have bounds and no value. */
-static void bounds_without_a_value_are_kept(void **state)
+TEST(bounds_without_a_value_are_kept)
 {
 	struct profile profile, again;
 	struct profile_prediction *prediction;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	prediction = profile_add_prediction(&profile);
 	prediction->change.cache_share = 0;
@@ -187,12 +180,11 @@ static void bounds_without_a_value_are_kept(void **state)
 	profile_free(&again);
 }
 
-static void speeds_of_jobs_are_numbers_above_0(void **state)
+TEST(speeds_of_jobs_are_numbers_above_0)
 {
 	static const char *const wrong[] = {"[1, 0]", "[-1]", "[\"fast\"]", "2",
 					    "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = {0};
 		struct profile profile;
@@ -208,11 +200,10 @@ static void speeds_of_jobs_are_numbers_above_0(void **state)
 	}
 }
 
-static void changes_of_jobs_are_told_apart(void **state)
+TEST(changes_of_jobs_are_told_apart)
 {
 	struct profile_change a, b;
 
-	(void)state;
 	a = PROFILE_NO_CHANGE;
 	b = PROFILE_NO_CHANGE;
 	a.jobs = b.jobs = 2;
@@ -226,12 +217,11 @@ static void changes_of_jobs_are_told_apart(void **state)
 	assert_true(profile_change_equal(&a, &b));
 }
 
-static void draws_are_kept_side_by_side(void **state)
+TEST(draws_are_kept_side_by_side)
 {
 	struct profile profile, again;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	*profile_add_draw(&profile) = (struct profile_draw){110000, .0025, .004};
 	*profile_add_draw(&profile) = (struct profile_draw){UNKNOWN, NAN, .005};
@@ -250,12 +240,11 @@ static void draws_are_kept_side_by_side(void **state)
 	profile_free(&again);
 }
 
-static void whether_it_was_covered_may_be_unknown(void **state)
+TEST(whether_it_was_covered_may_be_unknown)
 {
 	struct profile profile, again;
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	for (int covered = -1; covered <= 1; covered++)
 		profile_add_verification(&profile)->covered = covered;
@@ -269,9 +258,8 @@ static void whether_it_was_covered_may_be_unknown(void **state)
 	profile_free(&again);
 }
 
-static void every_number_has_a_word(void **state)
+TEST(every_number_has_a_word)
 {
-	(void)state;
 	for (int i = 0; i < TRACE_KINDS; i++)
 		assert_non_null(profile_kinds[i]);
 	for (int i = 0; i < STATUSES; i++)
@@ -286,7 +274,7 @@ static void every_number_has_a_word(void **state)
 		assert_int_equal(choice_find(CACHE_POLICY_NAMES, profile_caches[i]), i);
 }
 
-static void words_of_a_newer_dsa_are_kept(void **state)
+TEST(words_of_a_newer_dsa_are_kept)
 {
 	static const char *const result =
 		"{\"schema\": \"dsa.result/1\", \"run\": {\"status\": \"asleep\", "
@@ -299,7 +287,6 @@ static void words_of_a_newer_dsa_are_kept(void **state)
 	struct profile profile;
 	char *text;
 
-	(void)state;
 	assert_int_equal(json_result_read(result, strlen(result), &profile, NULL), 0);
 	assert_int_equal(profile.limit.id, LIMITED_BY_CORES);
 	assert_int_equal(profile.protocol.id, MEASURE_OBSERVE);
@@ -322,7 +309,7 @@ static void words_of_a_newer_dsa_are_kept(void **state)
 }
 
 /* libdsa's where a result does not say; of one that nobody knows nothing is taken. */
-static void whose_loader_it_was_is_known(void **state)
+TEST(whose_loader_it_was_is_known)
 {
 	static const struct {
 		const char *result;
@@ -335,7 +322,6 @@ static void whose_loader_it_was_is_known(void **state)
 		 -1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct profile profile;
 
@@ -359,9 +345,8 @@ static void refuses(const char *text, int code, const char *message)
 	profile_free(&profile);
 }
 
-static void other_schemas_are_refused_by_name(void **state)
+TEST(other_schemas_are_refused_by_name)
 {
-	(void)state;
 	refuses("{\"schema\": \"dsa.result/2\"}", EPROTO,
 		"has schema \"dsa.result/2\", this dsa reads \"dsa.result/1\"; use the "
 		"dsa that wrote it");
@@ -370,9 +355,8 @@ static void other_schemas_are_refused_by_name(void **state)
 	refuses("[]", EBADMSG, "has no \"schema\": it is not a result of dsa");
 }
 
-static void broken_files_are_named(void **state)
+TEST(broken_files_are_named)
 {
-	(void)state;
 	refuses("{\"schema\": \"dsa.res", EBADMSG,
 		"line 1, column 19: premature end of input near '\"dsa.res'");
 	refuses("", EBADMSG, "line 1, column 0: '[' or '{' expected near end of file");
@@ -384,9 +368,8 @@ static void broken_files_are_named(void **state)
 
 #define RESULT(member) "{\"schema\": \"dsa.result/1\", " member "}"
 
-static void wrong_kinds_are_named(void **state)
+TEST(wrong_kinds_are_named)
 {
-	(void)state;
 	refuses(RESULT("\"rates\": {\"real_per_s\": {\"value\": \"x\"}}"), EBADMSG,
 		"rates.real_per_s: value: should be a number");
 	refuses(RESULT("\"rates\": []"), EBADMSG,
@@ -416,7 +399,7 @@ static void wrong_kinds_are_named(void **state)
 	"draws: should be an object of three arrays, bytes, fetch_s and prep_s, of "   \
 	"one length that is at most 65536"
 
-static void draws_that_do_not_fit_are_refused(void **state)
+TEST(draws_that_do_not_fit_are_refused)
 {
 	struct error err = {0};
 	struct profile profile;
@@ -424,7 +407,6 @@ static void draws_that_do_not_fit_are_refused(void **state)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	(void)state;
 	refuses(DRAWS("1, 2", "1, 2", "1"), EBADMSG, LENGTHS);
 	refuses(RESULT("\"draws\": []"), EBADMSG, LENGTHS);
 	refuses(RESULT("\"draws\": {\"bytes\": []}"), EBADMSG, LENGTHS);
@@ -444,24 +426,22 @@ static void draws_that_do_not_fit_are_refused(void **state)
 	free(text);
 }
 
-static void deep_nesting_is_refused(void **state)
+TEST(deep_nesting_is_refused)
 {
 	char *text = malloc(100001);
 	struct profile profile;
 
-	(void)state;
 	memset(text, '[', 100000);
 	text[100000] = '\0';
 	assert_int_equal(json_result_read(text, 100000, &profile, NULL), -EBADMSG);
 	free(text);
 }
 
-static void load_names_the_file(void **state)
+TEST(load_names_the_file)
 {
 	struct error err = {0};
 	struct profile profile;
 
-	(void)state;
 	assert_int_equal(json_result_load("/nowhere/run.json", &profile, &err),
 			 -ENOENT);
 	assert_string_equal(err.message,
@@ -484,11 +464,10 @@ static void is_told(const char *manual, const char *key)
 	fail_msg("man/dsa-result.5 does not describe %s", key);
 }
 
-static void the_manual_tells_every_key(void **state)
+TEST(the_manual_tells_every_key)
 {
 	char *manual = read_file("man/dsa-result.5");
 
-	(void)state;
 	for (const struct field *field = field_profile; field->path != NULL; field++)
 		is_told(manual, field->path);
 	for (const struct field_list *list = field_lists; list->path != NULL; list++) {
@@ -506,14 +485,13 @@ static void *wrapped_malloc(size_t size)
 }
 
 /* Every allocation of jansson and of ours fails once. */
-static void short_memory_is_an_error(void **state)
+TEST(short_memory_is_an_error)
 {
 	char *kept = read_file(KEPT);
 	struct profile profile;
 	unsigned nth = 0, step = 1;
 	int result = -1;
 
-	(void)state;
 	json_set_alloc_funcs(wrapped_malloc, free);
 	for (; result != 0; nth += step) {
 		nomem_at(nth + 1);
@@ -537,31 +515,4 @@ static void short_memory_is_an_error(void **state)
 	json_set_alloc_funcs(malloc, free);
 	profile_free(&profile);
 	free(kept);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_read_is_written_again_unchanged),
-		cmocka_unit_test(every_member_finds_its_way_back),
-		cmocka_unit_test(the_unknown_is_absent),
-		cmocka_unit_test(bounds_without_a_value_are_kept),
-		cmocka_unit_test(speeds_of_jobs_are_numbers_above_0),
-		cmocka_unit_test(changes_of_jobs_are_told_apart),
-		cmocka_unit_test(draws_are_kept_side_by_side),
-		cmocka_unit_test(whether_it_was_covered_may_be_unknown),
-		cmocka_unit_test(other_schemas_are_refused_by_name),
-		cmocka_unit_test(broken_files_are_named),
-		cmocka_unit_test(wrong_kinds_are_named),
-		cmocka_unit_test(draws_that_do_not_fit_are_refused),
-		cmocka_unit_test(deep_nesting_is_refused),
-		cmocka_unit_test(load_names_the_file),
-		cmocka_unit_test(the_manual_tells_every_key),
-		cmocka_unit_test(every_number_has_a_word),
-		cmocka_unit_test(words_of_a_newer_dsa_are_kept),
-		cmocka_unit_test(whose_loader_it_was_is_known),
-		cmocka_unit_test(short_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

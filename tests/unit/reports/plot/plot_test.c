@@ -4,16 +4,13 @@
 #include "reports/json/json.h"
 #include "reports/plot/plot.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static plot_maker *const makers[] = {
 	plot_prep_curve, plot_fetch_curve, plot_windows,
@@ -56,9 +53,8 @@ static char *by_hand(const struct plot *plot)
 	return text;
 }
 
-static void every_point_is_within_the_axes(void **state)
+TEST(every_point_is_within_the_axes)
 {
-	(void)state;
 	for (size_t i = 0; i < MAKERS; i++) {
 		struct plot plot = {0};
 
@@ -81,7 +77,7 @@ static void every_point_is_within_the_axes(void **state)
 	}
 }
 
-static void ticks_are_round(void **state)
+TEST(ticks_are_round)
 {
 	static const struct {
 		double most, high;
@@ -92,7 +88,6 @@ static void ticks_are_round(void **state)
 		     {100, 100, "50"},
 		     {0, 1, "0.5"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct plot plot = {0};
 		struct plot_series *series = plot_add(&plot, "", PLOT_CURVE, PLOT_PREP);
@@ -105,13 +100,12 @@ static void ticks_are_round(void **state)
 	}
 }
 
-static void a_histogram_shows_only_what_was_counted(void **state)
+TEST(a_histogram_shows_only_what_was_counted)
 {
 	struct profile profile;
 	struct plot plot = {0};
 	static const uint64_t counts[] = {0, 0, 1, 0, 3, 0};
 
-	(void)state;
 	profile_init(&profile);
 	profile.prep_s.low = .001;
 	profile.prep_s.buckets = 6;
@@ -126,12 +120,11 @@ static void a_histogram_shows_only_what_was_counted(void **state)
 	profile_free(&profile);
 }
 
-static void what_cannot_be_drawn_is_left_out(void **state)
+TEST(what_cannot_be_drawn_is_left_out)
 {
 	struct plot plot = {0};
 	struct plot_series *series = plot_add(&plot, "", PLOT_POINTS, PLOT_PREP);
 
-	(void)state;
 	assert_int_equal(plot_point(series, 1, NAN, 0, 0), 0);
 	assert_int_equal(plot_point(series, INFINITY, 1, 0, 0), 0);
 	assert_int_equal(plot_point(series, 1, 1e300, 0, 0), 0);
@@ -141,23 +134,21 @@ static void what_cannot_be_drawn_is_left_out(void **state)
 	plot_free(&plot);
 }
 
-static void the_kernels_cache_has_no_hits_to_show(void **state)
+TEST(the_kernels_cache_has_no_hits_to_show)
 {
 	struct profile profile = kept;
 	struct plot plot = {0};
 
-	(void)state;
 	profile.cache.id = CACHE_PAGE;
 	assert_int_equal(plot_cache(&profile, &plot), 0);
 	assert_false(plot_has_points(&plot));
 	plot_free(&plot);
 }
 
-static void a_scale_may_begin_anywhere(void **state)
+TEST(a_scale_may_begin_anywhere)
 {
 	struct plot_axis axis = {0};
 
-	(void)state;
 	plot_scale(&axis, .93, 1.95, "×");
 	assert_true(axis.low == .5 && axis.high == 2);
 	assert_int_equal(axis.count, 4);
@@ -173,13 +164,12 @@ static void add_gain(struct profile *profile, double low, double value, double h
 }
 
 /* Best first, losses and bounds apart, and what has no number not at all. */
-static void gains_stand_in_their_order(void **state)
+TEST(gains_stand_in_their_order)
 {
 	struct profile profile;
 	struct plot plot = {0};
 	char *text;
 
-	(void)state;
 	profile_init(&profile);
 	add_gain(&profile, .5, .6, .7);
 	add_gain(&profile, 1, NAN, 1.9);
@@ -208,12 +198,11 @@ static void gains_stand_in_their_order(void **state)
 }
 
 /* More than there is room for: those that change least are left out. */
-static void the_largest_gains_are_shown(void **state)
+TEST(the_largest_gains_are_shown)
 {
 	struct profile profile;
 	struct plot plot = {0};
 
-	(void)state;
 	profile_init(&profile);
 	for (int i = 0; i < 40; i++)
 		add_gain(&profile, NAN, 1 + i / 100., NAN);
@@ -225,12 +214,11 @@ static void the_largest_gains_are_shown(void **state)
 	profile_free(&profile);
 }
 
-static void the_diagonal_is_where_predictions_are_right(void **state)
+TEST(the_diagonal_is_where_predictions_are_right)
 {
 	struct plot plot = {0};
 	const struct plot_series *line = &plot.series[2];
 
-	(void)state;
 	assert_int_equal(plot_verifications(&kept, &plot), 0);
 	assert_int_equal(plot.series[0].count + plot.series[1].count, 5);
 	assert_int_equal(plot.series[1].count, 1);
@@ -239,12 +227,11 @@ static void the_diagonal_is_where_predictions_are_right(void **state)
 	plot_free(&plot);
 }
 
-static void what_was_measured_too_roughly_is_no_point(void **state)
+TEST(what_was_measured_too_roughly_is_no_point)
 {
 	struct interval *measured = &kept.verifications[0].measured, was = *measured;
 	struct plot plot = {0};
 
-	(void)state;
 	measured->low = 0;
 	assert_int_equal(plot_verifications(&kept, &plot), 0);
 	assert_int_equal(plot.series[0].count + plot.series[1].count, 4);
@@ -262,13 +249,12 @@ static const struct plot_series *series_of(const struct plot *plot, const char *
 }
 
 /* Cores from 1 to 8 for a run of 4; changes of more than one thing are not on it. */
-static void curves_run_through_the_run_itself(void **state)
+TEST(curves_run_through_the_run_itself)
 {
 	struct whatif_curves curves;
 	struct plot cores = {0}, shares = {0};
 	const struct plot_point *own;
 
-	(void)state;
 	assert_int_equal(whatif_curves_make(&kept, &curves), 0);
 	assert_int_equal(curves.cores.prediction_count, 8);
 	assert_int_equal(curves.cache.prediction_count, 11);
@@ -286,13 +272,12 @@ static void curves_run_through_the_run_itself(void **state)
 	whatif_curves_free(&curves);
 }
 
-static void a_cache_of_unknown_size_has_no_place_on_the_curve(void **state)
+TEST(a_cache_of_unknown_size_has_no_place_on_the_curve)
 {
 	struct whatif_curves curves = {0};
 	struct plot plot = {0};
 	struct profile profile;
 
-	(void)state;
 	profile_init(&profile);
 	profile.cache.id = CACHE_PAGE;
 	profile.rates[TRACE_REAL] = (struct interval){100, 99, 101};
@@ -308,7 +293,7 @@ static void a_cache_of_unknown_size_has_no_place_on_the_curve(void **state)
 }
 
 /* At least to 8, at most 17 points, however many cores a file says. */
-static void curves_have_few_points(void **state)
+TEST(curves_have_few_points)
 {
 	static const struct {
 		uint64_t cores;
@@ -316,7 +301,6 @@ static void curves_have_few_points(void **state)
 	} cases[] = {{1, 8}, {5, 10}, {64, 17}, {1 << 20, 17}};
 	struct profile profile = kept;
 
-	(void)state;
 	profile.rates[TRACE_REAL].value =
 		1; /* the model won't agree: nothing to simulate */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -329,14 +313,13 @@ static void curves_have_few_points(void **state)
 	}
 }
 
-static void bounds_are_an_area_of_their_own(void **state)
+TEST(bounds_are_an_area_of_their_own)
 {
 	struct whatif_curves curves = {.policy = {CACHE_MINIO, NULL}};
 	struct plot plot = {0};
 	const char *pale;
 	char *text;
 
-	(void)state;
 	profile_init(&curves.cores);
 	for (unsigned i = 1; i <= 4; i++) {
 		struct profile_prediction *prediction =
@@ -357,13 +340,12 @@ static void bounds_are_an_area_of_their_own(void **state)
 	profile_free(&curves.cores);
 }
 
-static void a_run_that_can_not_tell_has_no_curves(void **state)
+TEST(a_run_that_can_not_tell_has_no_curves)
 {
 	struct profile profile = kept;
 	struct whatif_curves curves;
 	struct plot plot = {0};
 
-	(void)state;
 	profile.window_count = 0;
 	assert_int_equal(whatif_curves_make(&profile, &curves), 0);
 	assert_int_equal(curves.cores.prediction_count, 0);
@@ -373,9 +355,8 @@ static void a_run_that_can_not_tell_has_no_curves(void **state)
 	whatif_curves_free(&curves);
 }
 
-static void short_memory_makes_no_plot(void **state)
+TEST(short_memory_makes_no_plot)
 {
-	(void)state;
 	for (size_t i = 0; i < MAKERS; i++)
 		for (unsigned nth = 1; nth < 4; nth++) {
 			struct plot plot = {0};
@@ -389,9 +370,8 @@ static void short_memory_makes_no_plot(void **state)
 		}
 }
 
-static void short_memory_makes_no_curve(void **state)
+TEST(short_memory_makes_no_curve)
 {
-	(void)state;
 	for (unsigned nth = 1; nth < 40; nth++) {
 		struct whatif_curves curves;
 		int result;
@@ -404,13 +384,12 @@ static void short_memory_makes_no_curve(void **state)
 	}
 }
 
-static void every_window_has_its_mark(void **state)
+TEST(every_window_has_its_mark)
 {
 	struct plot plot = {0};
 	size_t circles = 0, hollow = 0;
 	char *text;
 
-	(void)state;
 	for (size_t i = 0; i < kept.window_count; i++) {
 		circles += kept.windows[i].kind.id == TRACE_SYNTHETIC;
 		hollow +=
@@ -425,9 +404,8 @@ static void every_window_has_its_mark(void **state)
 }
 
 /* Colours are the page's, ids begin with the plot's, nothing of gnuplot's own is left. */
-static void gnuplot_draws_for_the_page(void **state)
+TEST(gnuplot_draws_for_the_page)
 {
-	(void)state;
 	for (size_t i = 0; i < MAKERS; i++) {
 		struct plot plot = {0};
 		struct error err = {0};
@@ -458,14 +436,13 @@ static void gnuplot_draws_for_the_page(void **state)
 	}
 }
 
-static void a_missing_gnuplot_is_an_error(void **state)
+TEST(a_missing_gnuplot_is_an_error)
 {
 	char *path = strdup(getenv("PATH"));
 	struct plot plot = {0};
 	struct error err = {0};
 	FILE *out = fopen("/dev/null", "w");
 
-	(void)state;
 	plot_prep_curve(&kept, &plot);
 	setenv("PATH", "/nowhere", 1);
 	assert_int_equal(plot_by_gnuplot(&plot, out, &err), -ENOENT);
@@ -477,30 +454,4 @@ static void a_missing_gnuplot_is_an_error(void **state)
 	fclose(out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_point_is_within_the_axes),
-		cmocka_unit_test(ticks_are_round),
-		cmocka_unit_test(a_histogram_shows_only_what_was_counted),
-		cmocka_unit_test(what_cannot_be_drawn_is_left_out),
-		cmocka_unit_test(the_kernels_cache_has_no_hits_to_show),
-		cmocka_unit_test(a_scale_may_begin_anywhere),
-		cmocka_unit_test(gains_stand_in_their_order),
-		cmocka_unit_test(the_largest_gains_are_shown),
-		cmocka_unit_test(the_diagonal_is_where_predictions_are_right),
-		cmocka_unit_test(what_was_measured_too_roughly_is_no_point),
-		cmocka_unit_test(curves_run_through_the_run_itself),
-		cmocka_unit_test(a_cache_of_unknown_size_has_no_place_on_the_curve),
-		cmocka_unit_test(curves_have_few_points),
-		cmocka_unit_test(bounds_are_an_area_of_their_own),
-		cmocka_unit_test(a_run_that_can_not_tell_has_no_curves),
-		cmocka_unit_test(short_memory_makes_no_plot),
-		cmocka_unit_test(short_memory_makes_no_curve),
-		cmocka_unit_test(every_window_has_its_mark),
-		cmocka_unit_test(gnuplot_draws_for_the_page),
-		cmocka_unit_test(a_missing_gnuplot_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("plot", tests, load, unload);
-}
+TEST_GROUP(load, unload);

@@ -1,22 +1,17 @@
 /* copy_past_test.c - what is copied past the caches is what memcpy() copies. */
 #include "loader/base/bytes/copy_past.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { MOST = 200, ROOM = MOST + 64 };
 
 /* Every length to every alignment, and nothing beside it. */
-static void pieces_of_large_and_small_samples_arrive(void **state)
+TEST(pieces_of_large_and_small_samples_arrive)
 {
 	static const size_t wholes[] = {MOST, COPY_PAST - 1, COPY_PAST};
 	unsigned char from[ROOM], to[ROOM], expected[ROOM];
 
-	(void)state;
 	for (unsigned i = 0; i < ROOM; i++)
 		from[i] = (unsigned char)(i + 1);
 	for (size_t at = 0; at < 3 * 17 * (size_t)(MOST + 1); at++) {
@@ -29,13 +24,4 @@ static void pieces_of_large_and_small_samples_arrive(void **state)
 		copy_past(to + shift, from + 5, size, whole);
 		assert_memory_equal(to, expected, ROOM);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_of_large_and_small_samples_arrive),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

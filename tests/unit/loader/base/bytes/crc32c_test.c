@@ -1,13 +1,10 @@
 #include "loader/base/bytes/crc32c.h"
 #include "loader/base/random.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_checksum(const void *bytes, size_t size, uint32_t expected)
 {
@@ -17,7 +14,7 @@ static void assert_checksum(const void *bytes, size_t size, uint32_t expected)
 
 /* RFC 3720, B.4, whose bytes stand in the order in which they are sent; and the check
  * value that catalogues of checksums have for "123456789". */
-static void published_checksums_come_out(void **state)
+TEST(published_checksums_come_out)
 {
 	static const unsigned char read_command[48] = {
 		0x01,        0xc0,        [16] = 0x14, [22] = 0x04,
@@ -25,7 +22,6 @@ static void published_checksums_come_out(void **state)
 	};
 	unsigned char bytes[32];
 
-	(void)state;
 	assert_checksum("", 0, 0);
 	assert_checksum("123456789", 9, 0xe3069283);
 	memset(bytes, 0, sizeof(bytes));
@@ -42,11 +38,10 @@ static void published_checksums_come_out(void **state)
 }
 
 /* Of any length, at any address, at once or in two parts. */
-static void both_ways_give_the_same(void **state)
+TEST(both_ways_give_the_same)
 {
 	static unsigned char bytes[2500];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)random_mix(i);
 	for (size_t from = 0; from < 9; from++)
@@ -64,24 +59,12 @@ static void both_ways_give_the_same(void **state)
 
 /* A record of 24 bytes as TensorBoard's own tests have it: the checksums of its length
  * and of its bytes. */
-static void records_have_masked_checksums(void **state)
+TEST(records_have_masked_checksums)
 {
 	static const unsigned char length[8] = {24};
 	static const char event[] = "\t\0\0\xc0%\xddu\xd5"
 				    "A\x1a\rbrain.Event:1";
 
-	(void)state;
 	assert_int_equal(crc32c_masked(crc32c(0, length, 8)), 0x224b7fa3);
 	assert_int_equal(crc32c_masked(crc32c(0, event, 24)), 0x8d32f3ec);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_checksums_come_out),
-		cmocka_unit_test(both_ways_give_the_same),
-		cmocka_unit_test(records_have_masked_checksums),
-	};
-
-	return cmocka_run_group_tests_name("crc32c", tests, NULL, NULL);
 }

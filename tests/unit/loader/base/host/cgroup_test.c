@@ -1,19 +1,14 @@
 /* How much memory the control groups leave a process. */
 #include "loader/base/host/cgroup.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #define MIB ((uint64_t)1 << 20)
 
-static void version_2_leaves_what_is_not_pinned(void **state)
+TEST_WITH(version_2_leaves_what_is_not_pinned, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_text("proc/self/cgroup", "0::/pod/app\n");
 	scratch_text("proc/self/mountinfo",
 		     "30 20 0:26 / /cg rw,nosuid - cgroup2 cgroup2 rw\n");
@@ -29,9 +24,8 @@ static void version_2_leaves_what_is_not_pinned(void **state)
 	assert_true(cgroup_memory_most(scratch_path()) == 256 * MIB);
 }
 
-static void version_1_is_read_as_well(void **state)
+TEST_WITH(version_1_is_read_as_well, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	scratch_text("proc/self/cgroup", "4:memory:/\n");
 	scratch_text("proc/self/mountinfo",
 		     "31 20 0:27 / /cg/memory rw,nosuid - cgroup cgroup rw,memory\n");
@@ -41,14 +35,4 @@ static void version_1_is_read_as_well(void **state)
 	scratch_text("cg/memory/memory.stat",
 		     "rss 5\ntotal_rss 33554432\ntotal_shmem 1048576\n");
 	assert_true(cgroup_memory_most(scratch_path()) == 223 * MIB);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(version_2_leaves_what_is_not_pinned),
-		IN_SCRATCH(version_1_is_read_as_well),
-	};
-
-	return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* process_test.c - who a process is. */
 #include "loader/base/host/process.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* By the C library's own means, of a process whose name holds nothing odd. */
 static uint64_t start_by_hand(pid_t pid)
@@ -33,11 +30,10 @@ static uint64_t start_by_hand(pid_t pid)
 	return start;
 }
 
-static void it_started_once(void **state)
+TEST(it_started_once)
 {
 	uint64_t start = process_start((uint32_t)getpid(), NULL);
 
-	(void)state;
 	prctl(PR_SET_NAME, "plain");
 	assert_int_equal(start, start_by_hand(getpid()));
 	assert_true(start > 0);
@@ -45,12 +41,11 @@ static void it_started_once(void **state)
 	assert_int_equal(process_start((uint32_t)getpid(), NULL), start);
 }
 
-static void one_that_ended_has_no_start(void **state)
+TEST(one_that_ended_has_no_start)
 {
 	siginfo_t info;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
@@ -61,13 +56,12 @@ static void one_that_ended_has_no_start(void **state)
 	assert_int_equal(process_start(0, NULL), 0);
 }
 
-static void all_of_a_namespace_are_in_one(void **state)
+TEST(all_of_a_namespace_are_in_one)
 {
 	int ends[2], status;
 	uint32_t mine = process_namespace(), its = 0;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	if (child == 0) {
@@ -80,15 +74,4 @@ static void all_of_a_namespace_are_in_one(void **state)
 	assert_true(mine != 0);
 	close(ends[0]);
 	close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_started_once),
-		cmocka_unit_test(one_that_ended_has_no_start),
-		cmocka_unit_test(all_of_a_namespace_are_in_one),
-	};
-
-	return cmocka_run_group_tests_name("process", tests, NULL, NULL);
 }

@@ -5,15 +5,12 @@
 #include "loader/base/permutation.h"
 #include "profiler/profile.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 4000, STRATA = 8, PAGE = 4096, PICTURE = 27 * PAGE };
 
@@ -134,21 +131,19 @@ static double replay(enum cache_id policy, uint32_t readers, double x, uint64_t 
 	});
 }
 
-static void names_and_policies_agree(void **state)
+TEST(names_and_policies_agree)
 {
-	(void)state;
 	for (int i = 0; i < CACHE_IDS; i++)
 		assert_int_equal(choice_find(CACHE_POLICY_NAMES, profile_caches[i]), i);
 	assert_int_equal(choice_find(CACHE_POLICY_NAMES, "arc"), -1);
 }
 
-static void closed_forms_match_replay(void **state)
+TEST(closed_forms_match_replay)
 {
 	static const enum cache_id policies[] = {CACHE_NONE,   CACHE_MINIO,
 						 CACHE_LRU,    CACHE_FIFO,
 						 CACHE_RANDOM, CACHE_NEXTUSE};
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		for (double x = .1; x < 1; x += .1) {
 			double all = replay(policies[i], 1, x, 7);
@@ -179,14 +174,13 @@ static void strata(enum cache_id policy, double x, double ratio[STRATA])
 	hits_cache_free(cache);
 }
 
-static void positions_match_replay(void **state)
+TEST(positions_match_replay)
 {
 	static const enum cache_id policies[] = {CACHE_MINIO, CACHE_LRU, CACHE_FIFO,
 						 CACHE_RANDOM};
 	static const double shares[] = {.3, .6, .9};
 	enum { N = 200 };
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		for (int j = 0; j < 3; j++) {
 			double ratio[STRATA] = {0}, fine[STRATA * N];
@@ -203,9 +197,8 @@ static void positions_match_replay(void **state)
 		}
 }
 
-static void the_future_known_never_beats_minio_for_one_reader(void **state)
+TEST(the_future_known_never_beats_minio_for_one_reader)
 {
-	(void)state;
 	for (double x = .05; x < 1; x += .05)
 		for (uint64_t seed = 1; seed <= 5; seed++) {
 			double minio = replay(CACHE_MINIO, 1, x, seed);
@@ -215,9 +208,8 @@ static void the_future_known_never_beats_minio_for_one_reader(void **state)
 		}
 }
 
-static void the_future_known_beats_minio_for_several_readers(void **state)
+TEST(the_future_known_beats_minio_for_several_readers)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		assert_true(fabs(replay(CACHE_MINIO, 2, .25, seed) - .25) < .006);
 		assert_true(fabs(replay(CACHE_NEXTUSE, 2, .25, seed) - .50) < .01);
@@ -230,7 +222,7 @@ static void the_future_known_beats_minio_for_several_readers(void **state)
  * NoPFS (SC 2021), section 3: one of N = 16 nodes reads a sample in each of E = 90
  * epochs with chance 1/N, so of 1,281,167 samples about 31,635 more than ten times.
  */
-static void readers_meet_samples_as_often_as_dice_say(void **state)
+TEST(readers_meet_samples_as_often_as_dice_say)
 {
 	enum { N = 16, E = 90, OFTEN = 10, FEW = 40000 };
 	uint32_t *order = calloc(FEW, sizeof(*order));
@@ -238,7 +230,6 @@ static void readers_meet_samples_as_often_as_dice_say(void **state)
 	double chance = pow(1 - 1. / N, E), beyond = 1 - chance;
 	int often = 0;
 
-	(void)state;
 	for (int k = 1; k <= OFTEN; k++) {
 		chance *= (E - k + 1.) / k / (N - 1);
 		beyond -= chance;
@@ -256,12 +247,11 @@ static void readers_meet_samples_as_often_as_dice_say(void **state)
 	free(met);
 }
 
-static void samples_of_any_size_fit_or_make_room(void **state)
+TEST(samples_of_any_size_fit_or_make_room)
 {
 	static const enum cache_id policies[] = {CACHE_PAGE, CACHE_MINIO, CACHE_LRU,
 						 CACHE_FIFO, CACHE_RANDOM};
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct hits_cache *cache =
 			hits_cache_new(policies[i], 4, 100 * PAGE, 1);
@@ -281,13 +271,12 @@ static void samples_of_any_size_fit_or_make_room(void **state)
 	}
 }
 
-static void lru_and_fifo_differ_in_what_a_hit_does(void **state)
+TEST(lru_and_fifo_differ_in_what_a_hit_does)
 {
 	struct hits_cache *lru = hits_cache_new(CACHE_LRU, 4, 2, 1);
 	struct hits_cache *fifo = hits_cache_new(CACHE_FIFO, 4, 2, 1);
 	static const uint32_t reads[] = {0, 1, 0, 2};
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		assert_true(hits_cache_read(lru, reads[i], 1) ==
 			    hits_cache_read(fifo, reads[i], 1));
@@ -303,11 +292,10 @@ static bool touch(struct hits_cache *cache, uint32_t sample)
 	return hits_cache_read(cache, sample, 32 * PAGE);
 }
 
-static void page_keeps_what_was_read_twice(void **state)
+TEST(page_keeps_what_was_read_twice)
 {
 	static const enum cache_id policies[] = {CACHE_PAGE, CACHE_LRU};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct hits_cache *cache =
 			hits_cache_new(policies[i], 24, 320 * PAGE, 0);
@@ -324,11 +312,10 @@ static void page_keeps_what_was_read_twice(void **state)
 
 /* Read twice, 0 and 1 are active; 2, gone and come back after two others, gets there at
  * once and is spared too. 3 comes back too late for that. */
-static void page_keeps_what_comes_back_soon(void **state)
+TEST(page_keeps_what_comes_back_soon)
 {
 	struct hits_cache *cache = hits_cache_new(CACHE_PAGE, 40, 256 * PAGE, 0);
 
-	(void)state;
 	for (uint32_t sample = 0; sample < 8; sample++)
 		assert_false(touch(cache, sample));
 	assert_true(touch(cache, 0));
@@ -345,11 +332,10 @@ static void page_keeps_what_comes_back_soon(void **state)
 	hits_cache_free(cache);
 }
 
-static void page_positions_make_up_its_mean(void **state)
+TEST(page_positions_make_up_its_mean)
 {
 	double hit[STRATA], sum = 0;
 
-	(void)state;
 	assert_int_equal(steady_over(CACHE_PAGE, .6, 1 << 30, hit, STRATA), 0);
 	for (int i = 0; i < STRATA; i++)
 		sum += hit[i] / STRATA;
@@ -372,12 +358,11 @@ static double page_after(double x, uint64_t sample_bytes, uint32_t epochs)
 	});
 }
 
-static void page_is_steady_after_its_epochs(void **state)
+TEST(page_is_steady_after_its_epochs)
 {
 	static const double shares[] = {.1, .2, .35, .5, .65, .8, .95};
 	static const uint64_t sizes[] = {PICTURE, 1 << 20, 1 << 24};
 
-	(void)state;
 	for (int i = 0; i < 7; i++)
 		for (int j = 0; j < 3; j++) {
 			uint32_t warm = page_cache_warm(shares[i]);
@@ -388,9 +373,8 @@ static void page_is_steady_after_its_epochs(void **state)
 		}
 }
 
-static void a_share_is_found_from_its_hits(void **state)
+TEST(a_share_is_found_from_its_hits)
 {
-	(void)state;
 	for (double x = .2; x < 1; x += .2) {
 		for (int policy = CACHE_PAGE; policy < CACHE_IDS; policy++) {
 			double mean = steady_mean(policy, x, 1 << 30);
@@ -405,9 +389,8 @@ static void a_share_is_found_from_its_hits(void **state)
 }
 
 /* Until an allocation that is not reached no longer fails. */
-static void memory_short_is_told(void **state)
+TEST(memory_short_is_told)
 {
-	(void)state;
 	for (int policy = CACHE_PAGE; policy < CACHE_IDS; policy++) {
 		struct hits_cache *cache = NULL;
 		unsigned nth = 0;
@@ -420,26 +403,4 @@ static void memory_short_is_told(void **state)
 		assert_true(nth > 1);
 		hits_cache_free(cache);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_policies_agree),
-		cmocka_unit_test(closed_forms_match_replay),
-		cmocka_unit_test(positions_match_replay),
-		cmocka_unit_test(the_future_known_never_beats_minio_for_one_reader),
-		cmocka_unit_test(the_future_known_beats_minio_for_several_readers),
-		cmocka_unit_test(readers_meet_samples_as_often_as_dice_say),
-		cmocka_unit_test(samples_of_any_size_fit_or_make_room),
-		cmocka_unit_test(lru_and_fifo_differ_in_what_a_hit_does),
-		cmocka_unit_test(page_keeps_what_was_read_twice),
-		cmocka_unit_test(page_keeps_what_comes_back_soon),
-		cmocka_unit_test(page_positions_make_up_its_mean),
-		cmocka_unit_test(page_is_steady_after_its_epochs),
-		cmocka_unit_test(a_share_is_found_from_its_hits),
-		cmocka_unit_test(memory_short_is_told),
-	};
-
-	return cmocka_run_group_tests_name("hits", tests, NULL, NULL);
 }

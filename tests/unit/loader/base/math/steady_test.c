@@ -1,14 +1,11 @@
 #include "loader/base/math/steady.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 /* Closed forms and replays of the data-stall literature, to three digits. */
 static const struct {
@@ -21,11 +18,10 @@ static const struct {
 
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
 
-static void means_match_the_reference_table(void **state)
+TEST(means_match_the_reference_table)
 {
 	const double rounding = .0016; /* the table's own replays have noise */
 
-	(void)state;
 	for (int i = 0; i < ROWS; i++) {
 		double x = table[i].x;
 
@@ -44,7 +40,7 @@ static void means_match_the_reference_table(void **state)
  * Hits of Linux 6.18 as tests/bench/page_cache.py saw them: 3,000 files of 109 KB and,
  * since the balance of the lists changes above 1 GiB, 16,000 of 256 KiB.
  */
-static void page_is_what_the_kernel_was_seen_to_do(void **state)
+TEST(page_is_what_the_kernel_was_seen_to_do)
 {
 	static const uint64_t small = 333 << 20, large = 4000ull << 20;
 	const struct {
@@ -56,7 +52,6 @@ static void page_is_what_the_kernel_was_seen_to_do(void **state)
 		{large, .349, .201}, {large, .649, .405},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
 		double hits = steady_mean(CACHE_PAGE, seen[i].x, seen[i].dataset);
 
@@ -69,12 +64,11 @@ static const enum cache_id policies[] = {CACHE_MINIO,  CACHE_LRU,     CACHE_FIFO
 
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]) };
 
-static void the_mean_is_that_of_the_parts(void **state)
+TEST(the_mean_is_that_of_the_parts)
 {
 	enum { PARTS = 4096 };
 	double hit[PARTS];
 
-	(void)state;
 	for (int i = 0; i < POLICIES; i++)
 		for (double x = .05; x < 1; x += .05) {
 			double sum = 0;
@@ -86,11 +80,10 @@ static void the_mean_is_that_of_the_parts(void **state)
 		}
 }
 
-static void the_ends_are_exact(void **state)
+TEST(the_ends_are_exact)
 {
 	double hit[2];
 
-	(void)state;
 	for (int i = 0; i < POLICIES; i++) {
 		assert_true(steady_mean(policies[i], 0, 0) == 0);
 		assert_true(steady_mean(policies[i], 1, 0) == 1);
@@ -106,11 +99,10 @@ static void the_ends_are_exact(void **state)
 	assert_true(hit[0] == 0 && hit[1] == 0);
 }
 
-static void memory_short_is_told(void **state)
+TEST(memory_short_is_told)
 {
 	double hit;
 
-	(void)state;
 	for (unsigned nth = 1; nth <= 3; nth++) {
 		nomem_at(nth);
 		assert_true(isnan(steady_mean(CACHE_PAGE, .5, 0)));
@@ -118,17 +110,4 @@ static void memory_short_is_told(void **state)
 		assert_int_equal(steady_over(CACHE_PAGE, .5, 0, &hit, 1), -ENOMEM);
 		nomem_at(0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(means_match_the_reference_table),
-		cmocka_unit_test(the_mean_is_that_of_the_parts),
-		cmocka_unit_test(the_ends_are_exact),
-		cmocka_unit_test(page_is_what_the_kernel_was_seen_to_do),
-		cmocka_unit_test(memory_short_is_told),
-	};
-
-	return cmocka_run_group_tests_name("steady", tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 #include "loader/base/error.h"
 #include "loader/base/text/ini.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
-static void settings_come_with_their_section(void **state)
+TEST(settings_come_with_their_section)
 {
 	static const struct {
 		const char *section, *name, *value;
@@ -24,7 +20,6 @@ static void settings_come_with_their_section(void **state)
 	struct ini ini = {.at = text};
 	const char *name, *value;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		assert_int_equal(ini_next(&ini, &name, &value, NULL), 1);
 		assert_string_equal(ini.section, want[i].section);
@@ -35,11 +30,10 @@ static void settings_come_with_their_section(void **state)
 	assert_int_equal(ini_next(&ini, &name, &value, NULL), 0);
 }
 
-static void other_lines_are_told_with_their_number(void **state)
+TEST(other_lines_are_told_with_their_number)
 {
 	static const char *const bad[] = {"\nbudget", "\n= 3", "\n[run", "\n[]"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char text[16];
 		struct ini ini = {.at = text};
@@ -51,14 +45,4 @@ static void other_lines_are_told_with_their_number(void **state)
 		assert_string_equal(err.message,
 				    "line 2 is neither [section] nor name = value");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(settings_come_with_their_section),
-		cmocka_unit_test(other_lines_are_told_with_their_number),
-	};
-
-	return cmocka_run_group_tests_name("ini", tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 #include "loader/base/error.h"
 #include "loader/base/text/shell_word.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_words(const char *text, size_t count, const char *const *words)
 {
@@ -29,9 +25,8 @@ static void assert_words(const char *text, size_t count, const char *const *word
 		     sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *),     \
 		     (const char *[]){__VA_ARGS__})
 
-static void words_are_taken_apart_as_by_a_shell(void **state)
+TEST(words_are_taken_apart_as_by_a_shell)
 {
-	(void)state;
 	ASSERT_WORDS("a", "a");
 	ASSERT_WORDS("  ./train --batch\t64\n", "./train", "--batch", "64");
 	ASSERT_WORDS("a 'b c' \"d e\" f\\ g", "a", "b c", "d e", "f g");
@@ -51,12 +46,11 @@ static void assert_refused(const char *text, const char *why)
 		fail_msg("%s: %s", text, err.message);
 }
 
-static void what_would_need_a_shell_is_refused(void **state)
+TEST(what_would_need_a_shell_is_refused)
 {
 	static const char *const texts[] = {"a | b", "a; b",  "a && b", "a > b",
 					    "a $B",  "a `b`", "a *",    "\"$B\""};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_refused(texts[i], "means something to a shell");
 	assert_refused("a 'b", "' is not closed");
@@ -66,12 +60,11 @@ static void what_would_need_a_shell_is_refused(void **state)
 	assert_refused(" \t", "empty");
 }
 
-static void a_written_word_is_read_back(void **state)
+TEST(a_written_word_is_read_back)
 {
 	static const char *const words[] = {"",    "a",     "it's",  "a b", "$HOME|",
 					    "\\n", "\"x\"", "{job}", "é\n"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		char *text = NULL, **found;
 		size_t size = 0;
@@ -87,15 +80,4 @@ static void a_written_word_is_read_back(void **state)
 		free(found);
 		free(text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_taken_apart_as_by_a_shell),
-		cmocka_unit_test(what_would_need_a_shell_is_refused),
-		cmocka_unit_test(a_written_word_is_read_back),
-	};
-
-	return cmocka_run_group_tests_name("shell_word", tests, NULL, NULL);
 }

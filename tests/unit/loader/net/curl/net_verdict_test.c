@@ -3,17 +3,14 @@
 #include "loader/base/error.h"
 #include "loader/net/curl/net_verdict.h"
 #include "loader/net/curl/transfer.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 
@@ -43,12 +40,11 @@ static int verdict(long status)
 	return result;
 }
 
-static void what_a_server_says_for_now_is_tried_again(void **state)
+TEST_WITH(what_a_server_says_for_now_is_tried_again, begin, NULL)
 {
 	static const long now[] = {408, 429, 500, 502, 503, 504};
 	static const long always[] = {400, 401, 403, 404, 412, 501};
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++) {
 		assert_int_equal(verdict(now[i]), -EAGAIN);
 		assert_int_not_equal(verdict(always[i]), -EAGAIN);
@@ -56,9 +52,8 @@ static void what_a_server_says_for_now_is_tried_again(void **state)
 	}
 }
 
-static void a_part_that_came_is_as_long_as_the_server_says(void **state)
+TEST_WITH(a_part_that_came_is_as_long_as_the_server_says, begin, NULL)
 {
-	(void)state;
 	get.part = true;
 	get.room = 8;
 	get.from = transfer.first = 3;
@@ -70,9 +65,8 @@ static void a_part_that_came_is_as_long_as_the_server_says(void **state)
 	assert_int_equal(verdict(206), -EAGAIN);
 }
 
-static void a_head_has_no_body(void **state)
+TEST_WITH(a_head_has_no_body, begin, NULL)
 {
-	(void)state;
 	get.exact = true;
 	get.room = 8;
 	assert_int_equal(verdict(200), -ESTALE);
@@ -80,9 +74,8 @@ static void a_head_has_no_body(void **state)
 	assert_int_equal(verdict(200), 0);
 }
 
-static void a_clock_that_is_off_is_told_with_its_side(void **state)
+TEST_WITH(a_clock_that_is_off_is_told_with_its_side, begin, NULL)
 {
-	(void)state;
 	strcpy(transfer.problem, "<Code>RequestTimeTooSkewed</Code>");
 	transfer.date = time(NULL) - 1200;
 	assert_int_equal(verdict(403), -EKEYREJECTED);
@@ -102,9 +95,8 @@ static bool again_after(CURLcode result)
 	return again;
 }
 
-static void a_try_cut_short_by_the_deadline_leaves_what_was_met_before(void **state)
+TEST_WITH(a_try_cut_short_by_the_deadline_leaves_what_was_met_before, begin, NULL)
 {
-	(void)state;
 	error_set(&get.error, EAGAIN, "the server says 503");
 	get.retries = 1;
 	get.deadline = clock_now() + 2 * MS; /* so early may libcurl be */
@@ -118,19 +110,4 @@ static void a_try_cut_short_by_the_deadline_leaves_what_was_met_before(void **st
 	error_set(&get.error, EAGAIN, "%s", "");
 	assert_true(again_after(CURLE_OPERATION_TIMEDOUT));
 	assert_string_not_equal(get.error.message, "");
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_a_server_says_for_now_is_tried_again),
-		TEST(a_part_that_came_is_as_long_as_the_server_says),
-		TEST(a_head_has_no_body),
-		TEST(a_clock_that_is_off_is_told_with_its_side),
-		TEST(a_try_cut_short_by_the_deadline_leaves_what_was_met_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

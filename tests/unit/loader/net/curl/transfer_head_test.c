@@ -1,14 +1,9 @@
 /* transfer_head_test.c - what is kept of the head of an answer. */
 #include "loader/net/curl/transfer.h"
 #include "loader/net/curl/transfer_head.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct transfer transfer;
 
@@ -21,9 +16,8 @@ static void line(const char *text)
 			 strlen(text));
 }
 
-static void one_with_control_characters_is_not_kept(void **state)
+TEST(one_with_control_characters_is_not_kept)
 {
-	(void)state;
 	line("ETag: \"a\"\r\n");
 	assert_string_equal(transfer.etag, "\"a\"");
 	line("HTTP/1.1 200 OK\r\n");
@@ -31,9 +25,8 @@ static void one_with_control_characters_is_not_kept(void **state)
 	assert_string_equal(transfer.etag, "");
 }
 
-static void behind_a_redirect_another_answer_begins(void **state)
+TEST(behind_a_redirect_another_answer_begins)
 {
-	(void)state;
 	line("Content-Range: bytes 2-5/10\r\n");
 	line("ETag: \"a\"\r\n");
 	assert_true(transfer.ranged);
@@ -43,14 +36,4 @@ static void behind_a_redirect_another_answer_begins(void **state)
 	line("HTTP/1.1 206 Partial Content\r\n");
 	assert_false(transfer.ranged);
 	assert_string_equal(transfer.etag, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_with_control_characters_is_not_kept),
-		cmocka_unit_test(behind_a_redirect_another_answer_begins),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,16 +9,13 @@
 #include "loader/share/client/client_prep.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PICTURES = 3, BATCH = 4, SIDE = 16, BYTES = 3 * SIDE * SIDE, MOST = 10 };
 
@@ -261,14 +258,13 @@ static void check(const struct dsa_batch *batch, unsigned number)
 	}
 }
 
-static void pictures_become_the_programs_own_samples(void **state)
+TEST(pictures_become_the_programs_own_samples)
 {
 	struct source_of from;
 	struct batch_source *tail;
 	struct dsa_batch batch;
 	struct dsa_stats after = {0};
 
-	(void)state;
 	source_init(&from, MOST, MOST);
 	tail = open_tail(&from);
 	assert_non_null(tail);
@@ -291,13 +287,12 @@ static void pictures_become_the_programs_own_samples(void **state)
 	assert_true(from.closed);
 }
 
-static void batches_that_are_held_stay_as_they_are(void **state)
+TEST(batches_that_are_held_stay_as_they_are)
 {
 	struct source_of from;
 	struct batch_source *tail;
 	struct dsa_batch held[3], more;
 
-	(void)state;
 	source_init(&from, MOST, MOST);
 	tail = open_tail(&from);
 	for (unsigned i = 0; i < 3; i++)
@@ -315,13 +310,12 @@ static void batches_that_are_held_stay_as_they_are(void **state)
 	tail->ops->close(tail);
 }
 
-static void a_failure_comes_after_what_was_made(void **state)
+TEST(a_failure_comes_after_what_was_made)
 {
 	struct source_of from;
 	struct batch_source *tail;
 	struct dsa_batch batch;
 
-	(void)state;
 	source_init(&from, MOST, 2);
 	from.failing = -EIO;
 	tail = open_tail(&from);
@@ -334,13 +328,12 @@ static void a_failure_comes_after_what_was_made(void **state)
 	tail->ops->close(tail);
 }
 
-static void a_batch_that_changed_meanwhile_is_not_delivered(void **state)
+TEST(a_batch_that_changed_meanwhile_is_not_delivered)
 {
 	struct source_of from;
 	struct batch_source *tail;
 	struct dsa_batch batch;
 
-	(void)state;
 	source_init(&from, MOST, MOST);
 	from.changes = -EBADMSG;
 	tail = open_tail(&from);
@@ -349,14 +342,13 @@ static void a_batch_that_changed_meanwhile_is_not_delivered(void **state)
 	tail->ops->close(tail);
 }
 
-static void what_is_no_picture_is_named(void **state)
+TEST(what_is_no_picture_is_named)
 {
 	struct source_of from;
 	struct batch_source *tail;
 	struct dsa_batch batch;
 	uint32_t *magic = (uint32_t *)(void *)canvases[1];
 
-	(void)state;
 	*magic ^= 1;
 	source_init(&from, MOST, MOST);
 	tail = open_tail(&from);
@@ -366,13 +358,12 @@ static void what_is_no_picture_is_named(void **state)
 	*magic ^= 1;
 }
 
-static void close_waits_for_nobody(void **state)
+TEST(close_waits_for_nobody)
 {
 	struct source_of from;
 	struct batch_source *tail;
 	struct dsa_batch batch;
 
-	(void)state;
 	source_init(&from, 0, MOST); /* nothing ever comes */
 	tail = open_tail(&from);
 	tail->ops->close(tail);
@@ -392,13 +383,12 @@ static void close_waits_for_nobody(void **state)
 	tail->ops->close(tail);
 }
 
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
 	struct source_of from;
 	struct batch_source *tail = NULL;
 	unsigned nth = 0;
 
-	(void)state;
 	while (tail == NULL) {
 		source_init(&from, 0, MOST);
 		nomem_at(++nth);
@@ -411,17 +401,4 @@ static void memory_that_runs_out_is_told(void **state)
 	tail->ops->close(tail);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pictures_become_the_programs_own_samples),
-		cmocka_unit_test(batches_that_are_held_stay_as_they_are),
-		cmocka_unit_test(a_failure_comes_after_what_was_made),
-		cmocka_unit_test(a_batch_that_changed_meanwhile_is_not_delivered),
-		cmocka_unit_test(what_is_no_picture_is_named),
-		cmocka_unit_test(close_waits_for_nobody),
-		cmocka_unit_test(memory_that_runs_out_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -6,15 +6,12 @@
 #include "tests/lib/fake_gpu.h"
 #include "tests/lib/program.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
 	EPOCHS = 16,
@@ -161,11 +158,10 @@ static enum bcast_device told(void)
 }
 
 /* The fake driver ends the test if what is copied changes before it is. */
-static void batches_are_copied_from_the_mapping(void **state)
+TEST_WITH(batches_are_copied_from_the_mapping, scratch_setup, scratch_teardown)
 {
 	static const char *const fakes[] = {"readonly=1", "readonly=1,rate=1e6"};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		begin(fakes[i % 2], "", false);
 		assert_int_equal(told(), BCAST_MAPPING);
@@ -176,12 +172,11 @@ static void batches_are_copied_from_the_mapping(void **state)
 	}
 }
 
-static void or_from_a_buffer_where_it_cant_be_registered(void **state)
+TEST_WITH(or_from_a_buffer_where_it_cant_be_registered, scratch_setup, scratch_teardown)
 {
 	static const char *const fakes[] = {"", "rate=1e6",
 					    "readonly=1,register=refused"};
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		begin(fakes[i], "", false);
 		assert_int_equal(told(), BCAST_BUFFER);
@@ -194,12 +189,11 @@ static void or_from_a_buffer_where_it_cant_be_registered(void **state)
 }
 
 /* Nothing is copied by the program, whose places go round the mirror three times. */
-static void or_are_there_already(void **state)
+TEST_WITH(or_are_there_already, scratch_setup, scratch_teardown)
 {
 	static const char *const fakes[] = {"", "rate=1e6", "mirror=1",
 					    "register=refused"};
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		begin(fakes[i % 4], "", true);
 		assert_int_equal(told(), i % 4 == 2 ? BCAST_WRITABLE : BCAST_MIRROR);
@@ -211,12 +205,11 @@ static void or_are_there_already(void **state)
 }
 
 /* By a program in memory, which gives places back before they are copied. */
-static void nothing_is_overwritten_before_it_is_copied(void **state)
+TEST_WITH(nothing_is_overwritten_before_it_is_copied, scratch_setup, scratch_teardown)
 {
 	struct dsa_config config = program_config();
 	uint32_t all = EPOCHS * ACTOR_COUNT;
 
-	(void)state;
 	fake_gpu("rate=1e6");
 	serve(true);
 	config.epochs = EPOCHS;
@@ -262,9 +255,8 @@ static void give_back(bool mirrored)
 	end();
 }
 
-static void places_go_back_when_they_are_copied(void **state)
+TEST_WITH(places_go_back_when_they_are_copied, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	give_back(false);
 	give_back(true);
 }
@@ -288,9 +280,9 @@ static void go_on_alone(bool mirrored)
 	program_once(0, EPOCHS);
 }
 
-static void a_loader_that_died_is_followed_by_one_of_its_own(void **state)
+TEST_WITH(a_loader_that_died_is_followed_by_one_of_its_own, scratch_setup,
+	  scratch_teardown)
 {
-	(void)state;
 	go_on_alone(false);
 	go_on_alone(true);
 }
@@ -319,9 +311,8 @@ static void drop(bool mirrored)
 	program_once(0, EPOCHS);
 }
 
-static void a_slow_one_that_is_dropped_goes_on_alone(void **state)
+TEST_WITH(a_slow_one_that_is_dropped_goes_on_alone, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	drop(false);
 	drop(true);
 }
@@ -351,38 +342,19 @@ static void take_over(bool mirrored)
 	program_once(0, EPOCHS);
 }
 
-static void another_loader_takes_over(void **state)
+TEST_WITH(another_loader_takes_over, scratch_setup, scratch_teardown)
 {
-	(void)state;
 	take_over(false);
 	take_over(true);
 }
 
-static void a_device_that_is_not_there_is_one_line(void **state)
+TEST_WITH(a_device_that_is_not_there_is_one_line, scratch_setup, scratch_teardown)
 {
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	fake_gpu("devices=0");
 	config.device = "cuda";
 	assert_int_equal(program_open(&config, "s", "", &loader), -ENODEV);
 	assert_string_equal(program.why, "device: the NVIDIA driver finds no device");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(batches_are_copied_from_the_mapping),
-		IN_SCRATCH(or_from_a_buffer_where_it_cant_be_registered),
-		IN_SCRATCH(or_are_there_already),
-		IN_SCRATCH(nothing_is_overwritten_before_it_is_copied),
-		IN_SCRATCH(places_go_back_when_they_are_copied),
-		IN_SCRATCH(a_loader_that_died_is_followed_by_one_of_its_own),
-		IN_SCRATCH(a_slow_one_that_is_dropped_goes_on_alone),
-		IN_SCRATCH(another_loader_takes_over),
-		IN_SCRATCH(a_device_that_is_not_there_is_one_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

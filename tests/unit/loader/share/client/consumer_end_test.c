@@ -3,11 +3,10 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/program.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,15 +15,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+static int teardown(void **state)
+{
+	unsetenv("DSA_SHARE");
+	unsetenv("DSA_LOADER");
+	return scratch_teardown(state);
+}
 
-static void what_a_dead_loader_published_is_delivered_first(void **state)
+TEST_WITH(what_a_dead_loader_published_is_delivered_first, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 
-	(void)state;
 	actor_put_all(&server, 0, 20);
 	actor_die(&server);
 	program_steps(loader, 2);
@@ -39,7 +42,7 @@ static void what_a_dead_loader_published_is_delivered_first(void **state)
 }
 
 /* It waits for what a program holds, and will for ever. */
-static void a_death_is_seen_by_who_holds_all_there_was(void **state)
+TEST_WITH(a_death_is_seen_by_who_holds_all_there_was, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
@@ -48,7 +51,6 @@ static void a_death_is_seen_by_who_holds_all_there_was(void **state)
 	uint32_t sample = 0;
 	int result;
 
-	(void)state;
 	config.epochs = 0;
 	loader = program_joined(&server, &config, "prefetch=64,batch=60");
 	while (actor_put(&server, sample, ACTOR_PIECE, 0))
@@ -62,13 +64,13 @@ static void a_death_is_seen_by_who_holds_all_there_was(void **state)
 	actor_end(&server);
 }
 
-static void the_end_of_the_shared_data_is_the_end_of_endless_data(void **state)
+TEST_WITH(the_end_of_the_shared_data_is_the_end_of_endless_data, scratch_setup,
+	  teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	config.epochs = 0;
 	loader = program_joined(&server, &config, "alone=load,takeover=60s");
 	actor_put_all(&server, 0, 20);
@@ -82,11 +84,10 @@ static void the_end_of_the_shared_data_is_the_end_of_endless_data(void **state)
 	actor_end(&server);
 }
 
-static void endless_data_of_a_stopped_loader_is_an_error(void **state)
+TEST_WITH(endless_data_of_a_stopped_loader_is_an_error, scratch_setup, teardown)
 {
 	static const char *const settings[] = {"", "takeover=30ms"};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct actor server = actor_of("s", actor_welcome, 0);
 		struct dsa_config config = program_config();
@@ -106,13 +107,12 @@ static void endless_data_of_a_stopped_loader_is_an_error(void **state)
 	}
 }
 
-static void an_end_before_the_programs_own_is_an_error(void **state)
+TEST_WITH(an_end_before_the_programs_own_is_an_error, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 
-	(void)state;
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	bcast_end(server.ring, 0, NULL);
 	actor_die(&server);
@@ -124,14 +124,13 @@ static void an_end_before_the_programs_own_is_an_error(void **state)
 	actor_end(&server);
 }
 
-static void the_loaders_failure_is_told_in_its_words(void **state)
+TEST_WITH(the_loaders_failure_is_told_in_its_words, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader =
 		program_joined(&server, &config, "alone=load,takeover=9s");
 
-	(void)state;
 	bcast_end(server.ring, EIO, "cats/7.jpg: Input/output error");
 	actor_die(&server);
 	assert_int_equal(program_step(loader, true), -EPIPE);
@@ -163,7 +162,7 @@ static void release_shorter(struct dsa_loader *loader, const struct dsa_batch *b
 	free(shorter);
 }
 
-static void a_program_that_was_dropped_goes_on_alone(void **state)
+TEST_WITH(a_program_that_was_dropped_goes_on_alone, scratch_setup, teardown)
 {
 	unsigned files = open_files();
 	struct actor server = actor_of("s", actor_welcome, 0);
@@ -172,7 +171,6 @@ static void a_program_that_was_dropped_goes_on_alone(void **state)
 	struct dsa_batch held, own;
 	struct dsa_stats stats;
 
-	(void)state;
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	program_steps(loader, 1);
 	assert_int_equal(dsa_next(loader, &held), 1);
@@ -198,13 +196,12 @@ static void a_program_that_was_dropped_goes_on_alone(void **state)
 	assert_int_equal(open_files(), files);
 }
 
-static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
+TEST_WITH(a_drop_at_an_epochs_end_leaves_whole_epochs, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	config.drop_last = 1;
 	loader = program_joined(&server, &config, "");
 	actor_put_all(&server, 0, ACTOR_COUNT);
@@ -220,11 +217,10 @@ static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
 	actor_end(&server);
 }
 
-static void memory_that_runs_out_for_the_rest_is_told(void **state)
+TEST_WITH(memory_that_runs_out_for_the_rest_is_told, scratch_setup, teardown)
 {
 	const struct dsa_config config = program_config();
 
-	(void)state;
 	for (unsigned nth = 1; nth < 4; nth++) {
 		struct actor server = actor_of("s", actor_welcome, 0);
 		struct dsa_loader *loader = program_joined(&server, &config, "");
@@ -242,7 +238,7 @@ static void memory_that_runs_out_for_the_rest_is_told(void **state)
 
 /* ---- take-over ---- */
 
-static void another_loader_brings_what_is_missing(void **state)
+TEST_WITH(another_loader_brings_what_is_missing, scratch_setup, teardown)
 {
 	struct actor first = actor_of("s", actor_welcome, 0);
 	struct actor second = actor_of("s", actor_welcome, 0);
@@ -250,7 +246,6 @@ static void another_loader_brings_what_is_missing(void **state)
 	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
 	struct dsa_batch held, batch;
 
-	(void)state;
 	actor_put_all(&first, 0, 20);
 	program_steps(loader, 1);
 	assert_int_equal(dsa_next(loader, &held), 1);
@@ -275,14 +270,13 @@ static void another_loader_brings_what_is_missing(void **state)
 	actor_end(&second);
 }
 
-static void a_loader_of_other_data_is_refused(void **state)
+TEST_WITH(a_loader_of_other_data_is_refused, scratch_setup, teardown)
 {
 	struct actor first = actor_of("s", actor_welcome, 0);
 	struct actor second = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
 
-	(void)state;
 	actor_put_all(&first, 0, 20);
 	actor_die(&first);
 	second.welcome.dataset_bytes++;
@@ -296,14 +290,13 @@ static void a_loader_of_other_data_is_refused(void **state)
 	actor_end(&second);
 }
 
-static void a_loader_that_does_not_take_over_tells_why(void **state)
+TEST_WITH(a_loader_that_does_not_take_over_tells_why, scratch_setup, teardown)
 {
 	struct actor first = actor_of("s", actor_welcome, 0);
 	struct actor second = actor_of("s", actor_refuse, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
 
-	(void)state;
 	actor_die(&first);
 	actor_start(&second);
 	assert_int_equal(program_step(loader, true), -EACCES);
@@ -331,14 +324,13 @@ static void *start_late(void *context)
 }
 
 /* Also at the begin: it may be started after its programs. */
-static void a_loader_may_come_late(void **state)
+TEST_WITH(a_loader_may_come_late, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 	pthread_t late;
 
-	(void)state;
 	program_settings("s", "takeover=60s");
 	assert_int_equal(pthread_create(&late, NULL, start_late, &server), 0);
 	assert_int_equal(program_begin(&config, &loader), 0);
@@ -348,47 +340,15 @@ static void a_loader_may_come_late(void **state)
 	actor_end(&server);
 }
 
-static void nobody_who_takes_over_is_told_as_a_death(void **state)
+TEST_WITH(nobody_who_takes_over_is_told_as_a_death, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "takeover=30ms");
 
-	(void)state;
 	actor_die(&server);
 	assert_int_equal(program_step(loader, true), -EPIPE);
 	assert_non_null(strstr(dsa_why(loader), "died before epoch 0, step 0"));
 	dsa_close(loader);
 	actor_end(&server);
-}
-
-static int teardown(void **state)
-{
-	unsetenv("DSA_SHARE");
-	unsetenv("DSA_LOADER");
-	return scratch_teardown(state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_a_dead_loader_published_is_delivered_first),
-		TEST(a_death_is_seen_by_who_holds_all_there_was),
-		TEST(the_end_of_the_shared_data_is_the_end_of_endless_data),
-		TEST(endless_data_of_a_stopped_loader_is_an_error),
-		TEST(an_end_before_the_programs_own_is_an_error),
-		TEST(the_loaders_failure_is_told_in_its_words),
-		TEST(a_program_that_was_dropped_goes_on_alone),
-		TEST(a_drop_at_an_epochs_end_leaves_whole_epochs),
-		TEST(memory_that_runs_out_for_the_rest_is_told),
-		TEST(another_loader_brings_what_is_missing),
-		TEST(a_loader_of_other_data_is_refused),
-		TEST(a_loader_that_does_not_take_over_tells_why),
-		TEST(a_loader_may_come_late),
-		TEST(nobody_who_takes_over_is_told_as_a_death),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

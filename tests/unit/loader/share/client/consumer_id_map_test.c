@@ -3,19 +3,16 @@
 #include "tests/lib/actor.h"
 #include "tests/lib/program.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { LAST = ACTOR_COUNT - 1, MORE = 7, SEALS = F_SEAL_SHRINK | F_SEAL_WRITE };
 
@@ -69,14 +66,13 @@ static void check(const struct dsa_batch *batch)
 	}
 }
 
-static void samples_are_copied_and_have_their_own_numbers(void **state)
+TEST_WITH(samples_are_copied_and_have_their_own_numbers, scratch_setup, teardown)
 {
 	struct actor server = actor_with_numbers(SEALS);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 	struct dsa_batch held[2];
 
-	(void)state;
 	for (int epoch = 0; epoch < 2; epoch++) {
 		for (uint32_t first = 0; first < ACTOR_COUNT; first += ACTOR_PIECE) {
 			assert_true(actor_put(&server, first, 4, 0));
@@ -100,13 +96,12 @@ static void samples_are_copied_and_have_their_own_numbers(void **state)
 	end(&server);
 }
 
-static void a_sample_of_others_is_an_error(void **state)
+TEST_WITH(a_sample_of_others_is_an_error, scratch_setup, teardown)
 {
 	struct actor server = actor_with_numbers(SEALS);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 
-	(void)state;
 	assert_true(actor_put(&server, LAST, 2, 0));
 	assert_int_equal(program_step(loader, false), -EBADMSG);
 	assert_non_null(strstr(dsa_why(loader), "not in synthetic"));
@@ -114,13 +109,12 @@ static void a_sample_of_others_is_an_error(void **state)
 	end(&server);
 }
 
-static void numbers_that_may_change_are_refused(void **state)
+TEST_WITH(numbers_that_may_change_are_refused, scratch_setup, teardown)
 {
 	struct actor server = actor_with_numbers(F_SEAL_SHRINK);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	actor_start(&server);
 	assert_int_equal(program_open(&config, "s", "alone=load", &loader), -EPROTO);
 	actor_join(&server);
@@ -128,11 +122,10 @@ static void numbers_that_may_change_are_refused(void **state)
 	end(&server);
 }
 
-static void a_death_is_told_where_nothing_else_is_asked_for(void **state)
+TEST_WITH(a_death_is_told_where_nothing_else_is_asked_for, scratch_setup, teardown)
 {
 	static const char *const settings[] = {"", "takeover=30ms"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		struct actor server = actor_with_numbers(SEALS);
 		const struct dsa_config config = program_config();
@@ -147,17 +140,4 @@ static void a_death_is_told_where_nothing_else_is_asked_for(void **state)
 		dsa_close(loader);
 		end(&server);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
-		TEST(samples_are_copied_and_have_their_own_numbers),
-		TEST(a_sample_of_others_is_an_error),
-		TEST(numbers_that_may_change_are_refused),
-		TEST(a_death_is_told_where_nothing_else_is_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

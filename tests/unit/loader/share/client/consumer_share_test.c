@@ -4,12 +4,11 @@
 #include "tests/lib/program.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct serving serving;
 
@@ -177,13 +174,12 @@ static void run(struct dsa_loader *loader)
 		fail_msg("%s", dsa_why(loader));
 }
 
-static void programs_of_all_sizes_share_one_loader(void **state)
+TEST_WITH(programs_of_all_sizes_share_one_loader, setup, teardown)
 {
 	struct other others[2];
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	serving.config.jobs = 3;
 	assert_true(serving_start(&serving));
 	program_settings("socket", "");
@@ -204,14 +200,13 @@ static void programs_of_all_sizes_share_one_loader(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 12 epochs of 3 jobs"));
 }
 
-static void a_program_that_pauses_goes_on_alone(void **state)
+TEST_WITH(a_program_that_pauses_goes_on_alone, setup, teardown)
 {
 	const struct dsa_config config = program_config();
 	struct other other;
 	struct dsa_loader *loader;
 	struct dsa_batch held;
 
-	(void)state;
 	serving.config.jobs = 2;
 	serving.config.drop_ns = 500000000;
 	assert_true(serving_start(&serving));
@@ -231,9 +226,8 @@ static void a_program_that_pauses_goes_on_alone(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void a_program_outlives_its_loader(void **state)
+TEST_WITH(a_program_outlives_its_loader, setup, teardown)
 {
-	(void)state;
 	for (unsigned steps = 0; steps < 12; steps += 5) {
 		struct child child = make_child();
 		struct dsa_loader *loader;
@@ -250,12 +244,11 @@ static void a_program_outlives_its_loader(void **state)
 	}
 }
 
-static void endless_data_goes_on_when_its_loader_is_stopped(void **state)
+TEST_WITH(endless_data_goes_on_when_its_loader_is_stopped, setup, teardown)
 {
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	config.epochs = 0;
 	assert_true(serving_start(&serving));
 	assert_int_equal(program_open(&config, "socket", "alone=load", &loader), 0);
@@ -309,11 +302,10 @@ static void count_good(unsigned epochs)
 
 /* Where a picture can't be used a later one of the stream takes its place in the batch:
  * what was taken out of turn does not come again. */
-static void pictures_that_can_not_be_used_are_no_excuse(void **state)
+TEST_WITH(pictures_that_can_not_be_used_are_no_excuse, setup, teardown)
 {
 	struct dsa_config config = program_config();
 
-	(void)state;
 	make_pictures("pictures");
 	serving.loader.dataset = config.dataset = "pictures";
 	config.batch = 11;
@@ -336,13 +328,12 @@ static void pictures_that_can_not_be_used_are_no_excuse(void **state)
 
 /* An epoch ends with as many places without a sample as the window has, and the program holds
  * its last batch while it asks for the next. */
-static void pictures_that_can_not_be_used_leave_room_for_the_next_epoch(void **state)
+TEST_WITH(pictures_that_can_not_be_used_leave_room_for_the_next_epoch, setup, teardown)
 {
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 	struct dsa_batch held, next;
 
-	(void)state;
 	make_pictures("pictures");
 	serving.loader.dataset = config.dataset = "pictures";
 	serving.loader.size = config.size = 32; /* the window ends with a page */
@@ -367,13 +358,12 @@ static void pictures_that_can_not_be_used_leave_room_for_the_next_epoch(void **s
 	assert_true(serving_verdict("audit", "exactly once"));
 }
 
-static void data_without_a_whole_batch_fails(void **state)
+TEST_WITH(data_without_a_whole_batch_fails, setup, teardown)
 {
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 	struct dsa_batch batch;
 
-	(void)state;
 	make_pictures("pictures");
 	serving.loader.dataset = config.dataset = "pictures";
 	config.batch = ACTOR_COUNT;
@@ -387,9 +377,8 @@ static void data_without_a_whole_batch_fails(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void a_loader_takes_over_in_the_midst_of_a_programs_batch(void **state)
+TEST_WITH(a_loader_takes_over_in_the_midst_of_a_programs_batch, setup, teardown)
 {
-	(void)state;
 	for (unsigned steps = 0; steps < 12; steps += 5) {
 		struct child child = make_child();
 		struct dsa_loader *loader;
@@ -411,13 +400,12 @@ static void a_loader_takes_over_in_the_midst_of_a_programs_batch(void **state)
 }
 
 /* The same, bit by bit, as a loader of its own makes. */
-static void pictures_are_decoded_once_for_programs_of_all_kinds(void **state)
+TEST_WITH(pictures_are_decoded_once_for_programs_of_all_kinds, setup, teardown)
 {
 	struct dsa_config config = program_config();
 	struct dsa_loader *shared, *own;
 	struct dsa_batch one, other;
 
-	(void)state;
 	serving.config.decoded = true;
 	assert_true(serving_start(&serving));
 	config.size = 20;
@@ -443,12 +431,11 @@ static void pictures_are_decoded_once_for_programs_of_all_kinds(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void a_program_of_decoded_pictures_outlives_its_loader(void **state)
+TEST_WITH(a_program_of_decoded_pictures_outlives_its_loader, setup, teardown)
 {
 	struct child child;
 	struct dsa_loader *loader;
 
-	(void)state;
 	serving.config.decoded = true;
 	child = make_child();
 	start_child(&child);
@@ -460,23 +447,4 @@ static void a_program_of_decoded_pictures_outlives_its_loader(void **state)
 	program_once(0, 6);
 	assert_int_equal(program_stats(loader).shared, 2);
 	dsa_close(loader);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(programs_of_all_sizes_share_one_loader),
-		TEST(a_program_that_pauses_goes_on_alone),
-		TEST(a_program_outlives_its_loader),
-		TEST(endless_data_goes_on_when_its_loader_is_stopped),
-		TEST(pictures_that_can_not_be_used_are_no_excuse),
-		TEST(pictures_that_can_not_be_used_leave_room_for_the_next_epoch),
-		TEST(data_without_a_whole_batch_fails),
-		TEST(a_loader_takes_over_in_the_midst_of_a_programs_batch),
-		TEST(pictures_are_decoded_once_for_programs_of_all_kinds),
-		TEST(a_program_of_decoded_pictures_outlives_its_loader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

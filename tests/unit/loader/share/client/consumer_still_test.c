@@ -4,14 +4,11 @@
 #include "loader/gpu.h"
 #include "loader/share/client/consumer_state.h"
 #include "tests/lib/fake_gpu.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static unsigned asked;
 
@@ -24,14 +21,13 @@ static uint32_t own_still(const struct batch_source *delivery)
 
 static const struct batch_source_ops own_ops = {.device_still = own_still};
 
-static void both_are_waited_for(void **state)
+TEST(both_are_waited_for)
 {
 	struct batch_source own = {&own_ops};
 	struct consumer *consumer = calloc(1, sizeof(*consumer));
 	const struct gpu_config config = {
 		.ordinal = -1, .batch = 1, .slots = 1, .sample_bytes = 1};
 
-	(void)state;
 	fake_gpu("");
 	consumer->gpu = gpu_open(&config, NULL);
 	assert_non_null(consumer->gpu);
@@ -42,13 +38,4 @@ static void both_are_waited_for(void **state)
 	assert_int_equal(asked, 1);
 	gpu_close(consumer->gpu);
 	free(consumer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_are_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,9 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/program.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 /* ---- joining ---- */
 
-static void an_unchanged_program_gets_the_shared_batches(void **state)
+static int teardown(void **state)
+{
+	unsetenv("DSA_SHARE");
+	unsetenv("DSA_LOADER");
+	return scratch_teardown(state);
+}
+
+TEST_WITH(an_unchanged_program_gets_the_shared_batches, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 	struct dsa_stats stats;
 
-	(void)state;
 	assert_int_equal(server.hello.version, PROTOCOL_VERSION);
 	assert_int_equal(server.hello.batch, PROGRAM_BATCH);
 	assert_string_equal(server.hello.prep, "image");
@@ -63,13 +66,12 @@ static void an_unchanged_program_gets_the_shared_batches(void **state)
 	actor_end(&server);
 }
 
-static void who_has_to_wait_waits(void **state)
+TEST_WITH(who_has_to_wait_waits, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome_late, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 
-	(void)state;
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	program_steps(loader, 8);
 	dsa_close(loader);
@@ -93,11 +95,10 @@ static void expect_refusal(struct actor *server, const char *settings, int resul
 	actor_end(server);
 }
 
-static void what_does_not_fit_is_refused_and_named(void **state)
+TEST_WITH(what_does_not_fit_is_refused_and_named, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_refuse, 0);
 
-	(void)state;
 	expect_refusal(&server, "alone=load", -EACCES, "there are 64 jobs");
 	server = actor_of("s", actor_welcome, 0);
 	server.welcome.version = 9;
@@ -127,11 +128,10 @@ static void what_does_not_fit_is_refused_and_named(void **state)
 	expect_refusal(&server, "", -EPROTO, "names of classes");
 }
 
-static void a_loader_that_is_none_is_told_from_one_that_left(void **state)
+TEST_WITH(a_loader_that_is_none_is_told_from_one_that_left, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_hang_up, 0);
 
-	(void)state;
 	expect_refusal(&server, "", -EPIPE, "ended while this program joined");
 	server = actor_of("s", actor_wait_and_hang_up, 0);
 	expect_refusal(&server, "", -EPIPE, "ended while this program joined");
@@ -141,7 +141,7 @@ static void a_loader_that_is_none_is_told_from_one_that_left(void **state)
 	expect_refusal(&server, "", -EBADMSG, "");
 }
 
-static void a_loader_that_is_not_there_is_told_how_to_start(void **state)
+TEST_WITH(a_loader_that_is_not_there_is_told_how_to_start, scratch_setup, teardown)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "dead"};
 	int dead = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -149,7 +149,6 @@ static void a_loader_that_is_not_there_is_told_how_to_start(void **state)
 	struct dsa_loader *loader;
 	char path[200];
 
-	(void)state;
 	assert_int_equal(program_open(&config, "nowhere", "", &loader), -ENOENT);
 	assert_non_null(strstr(program.why, "nowhere: start one: dsa serve"));
 	assert_int_equal(bind(dead, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -169,7 +168,7 @@ static void a_loader_that_is_not_there_is_told_how_to_start(void **state)
 }
 
 /* Whoever serves sees what is trained on, and is believed. */
-static void a_loader_of_another_user_is_refused(void **state)
+TEST_WITH(a_loader_of_another_user_is_refused, scratch_setup, teardown)
 {
 	const struct dsa_config config = program_config();
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "s"};
@@ -177,7 +176,6 @@ static void a_loader_of_another_user_is_refused(void **state)
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0), status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)),
@@ -192,12 +190,11 @@ static void a_loader_of_another_user_is_refused(void **state)
 	close(listener);
 }
 
-static void what_a_shared_loader_can_not_do_is_refused(void **state)
+TEST_WITH(what_a_shared_loader_can_not_do_is_refused, scratch_setup, teardown)
 {
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	config.world = 2;
 	assert_int_equal(program_open(&config, "nowhere", "", &loader), -EINVAL);
 	assert_non_null(strstr(program.why, "no ranks"));
@@ -209,14 +206,13 @@ static void what_a_shared_loader_can_not_do_is_refused(void **state)
 
 /* ---- batches ---- */
 
-static void epochs_are_numbered_as_the_program_asks(void **state)
+TEST_WITH(epochs_are_numbered_as_the_program_asks, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 	struct dsa_batch batch;
 
-	(void)state;
 	config.start_epoch = 5;
 	config.epochs = 1;
 	config.drop_last = 1;
@@ -238,14 +234,13 @@ static void epochs_are_numbered_as_the_program_asks(void **state)
 	actor_end(&server);
 }
 
-static void batches_may_be_held_and_given_back_in_any_order(void **state)
+TEST_WITH(batches_may_be_held_and_given_back_in_any_order, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "prefetch=2");
 	struct dsa_batch held[3], more;
 
-	(void)state;
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(dsa_next(loader, &held[i]), 1);
@@ -266,7 +261,7 @@ static void batches_may_be_held_and_given_back_in_any_order(void **state)
 }
 
 /* What it holds is all the room that there is: to wait would be for ever. */
-static void a_program_does_not_wait_for_itself(void **state)
+TEST_WITH(a_program_does_not_wait_for_itself, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
@@ -275,7 +270,6 @@ static void a_program_does_not_wait_for_itself(void **state)
 	uint32_t sample = 0, count = 0;
 	int result;
 
-	(void)state;
 	config.epochs = 0;
 	loader = program_joined(&server, &config, "prefetch=64,batch=60");
 	while (actor_put(&server, sample, ACTOR_PIECE, 0))
@@ -292,7 +286,7 @@ static void a_program_does_not_wait_for_itself(void **state)
 	actor_end(&server);
 }
 
-static void a_program_that_has_all_its_epochs_is_in_nobodys_way(void **state)
+TEST_WITH(a_program_that_has_all_its_epochs_is_in_nobodys_way, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
@@ -300,7 +294,6 @@ static void a_program_that_has_all_its_epochs_is_in_nobodys_way(void **state)
 	struct dsa_batch batch;
 	char byte;
 
-	(void)state;
 	config.epochs = 1;
 	loader = program_joined(&server, &config, "batch=60");
 	actor_put_all(&server, 0, ACTOR_COUNT);
@@ -317,14 +310,13 @@ static void a_program_that_has_all_its_epochs_is_in_nobodys_way(void **state)
 	actor_end(&server);
 }
 
-static void voids_shorten_an_epoch_and_are_counted(void **state)
+TEST_WITH(voids_shorten_an_epoch_and_are_counted, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "batch=20");
 	struct dsa_stats stats;
 
-	(void)state;
 	actor_put(&server, 0, 9, 1);
 	actor_put_all(&server, 10, 50);
 	program_steps(loader, 2);
@@ -344,13 +336,12 @@ static void voids_shorten_an_epoch_and_are_counted(void **state)
 	actor_end(&server);
 }
 
-static void an_epoch_that_ends_with_voids_ends(void **state)
+TEST_WITH(an_epoch_that_ends_with_voids_ends, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "batch=10");
 
-	(void)state;
 	actor_put_all(&server, 0, 50);
 	program_steps(loader, 5);
 	assert_true(
@@ -367,13 +358,12 @@ static void an_epoch_that_ends_with_voids_ends(void **state)
 }
 
 /* It begins in the midst of a batch of the loader's: its first epoch is that longer. */
-static void places_that_went_to_others_before_are_not_skipped(void **state)
+TEST_WITH(places_that_went_to_others_before_are_not_skipped, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
-	(void)state;
 	server.welcome.remaining = ACTOR_COUNT + 2;
 	loader = program_joined(&server, &config, "batch=30,on_error=fail");
 	actor_put(&server, 0, 0, 2);
@@ -391,7 +381,7 @@ static void places_that_went_to_others_before_are_not_skipped(void **state)
 	actor_end(&server);
 }
 
-static void a_batch_that_changes_is_found(void **state)
+TEST_WITH(a_batch_that_changes_is_found, scratch_setup, teardown)
 {
 	const struct bcast_config checked = {.places = ACTOR_PLACES,
 					     .slots = 1,
@@ -404,7 +394,6 @@ static void a_batch_that_changes_is_found(void **state)
 	struct dsa_batch batch;
 	unsigned char *data;
 
-	(void)state;
 	bcast_close(server.ring);
 	server.ring = bcast_open(&checked, NULL);
 	server.welcome.audit = 1;
@@ -424,7 +413,7 @@ static void a_batch_that_changes_is_found(void **state)
 	actor_end(&server);
 }
 
-static void a_forked_child_may_only_close(void **state)
+TEST_WITH(a_forked_child_may_only_close, scratch_setup, teardown)
 {
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
@@ -433,7 +422,6 @@ static void a_forked_child_may_only_close(void **state)
 	int status;
 	pid_t child;
 
-	(void)state;
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	assert_int_equal(dsa_next(loader, &held), 1);
 	child = fork();
@@ -453,13 +441,12 @@ static void a_forked_child_may_only_close(void **state)
 
 /* ---- memory ---- */
 
-static void memory_that_runs_out_is_told(void **state)
+TEST_WITH(memory_that_runs_out_is_told, scratch_setup, teardown)
 {
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = NULL;
 	unsigned nth = 0;
 
-	(void)state;
 	while (loader == NULL) {
 		struct actor server = actor_of("s", actor_welcome_who_comes, 0);
 		int result;
@@ -477,38 +464,4 @@ static void memory_that_runs_out_is_told(void **state)
 	}
 	assert_true(nth > 8);
 	dsa_close(loader);
-}
-
-static int teardown(void **state)
-{
-	unsetenv("DSA_SHARE");
-	unsetenv("DSA_LOADER");
-	return scratch_teardown(state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_unchanged_program_gets_the_shared_batches),
-		TEST(who_has_to_wait_waits),
-		TEST(what_does_not_fit_is_refused_and_named),
-		TEST(a_loader_that_is_none_is_told_from_one_that_left),
-		TEST(a_loader_that_is_not_there_is_told_how_to_start),
-		TEST(a_loader_of_another_user_is_refused),
-		TEST(what_a_shared_loader_can_not_do_is_refused),
-		TEST(epochs_are_numbered_as_the_program_asks),
-		TEST(batches_may_be_held_and_given_back_in_any_order),
-		TEST(a_program_does_not_wait_for_itself),
-		TEST(a_program_that_has_all_its_epochs_is_in_nobodys_way),
-		TEST(voids_shorten_an_epoch_and_are_counted),
-		TEST(an_epoch_that_ends_with_voids_ends),
-		TEST(places_that_went_to_others_before_are_not_skipped),
-		TEST(a_batch_that_changes_is_found),
-		TEST(a_forked_child_may_only_close),
-		TEST(memory_that_runs_out_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

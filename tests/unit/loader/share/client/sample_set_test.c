@@ -1,21 +1,16 @@
 /* The samples of an epoch that a program has had. */
 #include "loader/share/client/sample_set.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void what_was_not_had_is_missing(void **state)
+TEST(what_was_not_had_is_missing)
 {
 	const uint32_t had[] = {0, 64, 129, 63, 5}, back[] = {64, 5};
 	struct sample_set set;
 
-	(void)state;
 	assert_int_equal(sample_set_init(&set, 130), 0);
 	assert_int_equal(sample_set_missing(&set), 130);
 	sample_set_add(&set, had, 5);
@@ -34,12 +29,11 @@ static void what_was_not_had_is_missing(void **state)
 	sample_set_fini(&set);
 }
 
-static void numbers_beyond_the_data_set_are_in_no_set(void **state)
+TEST(numbers_beyond_the_data_set_are_in_no_set)
 {
 	const uint32_t beyond[] = {10, 63, UINT32_MAX};
 	struct sample_set set;
 
-	(void)state;
 	assert_int_equal(sample_set_init(&set, 10), 0);
 	sample_set_add(&set, beyond, 3);
 	sample_set_remove(&set, beyond, 3);
@@ -49,24 +43,12 @@ static void numbers_beyond_the_data_set_are_in_no_set(void **state)
 	sample_set_fini(&set);
 }
 
-static void memory_that_runs_out_is_an_error(void **state)
+TEST(memory_that_runs_out_is_an_error)
 {
 	struct sample_set set;
 
-	(void)state;
 	nomem_at(1);
 	assert_int_equal(sample_set_init(&set, 10), -ENOMEM);
 	nomem_at(0);
 	sample_set_fini(&set);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_not_had_is_missing),
-		cmocka_unit_test(numbers_beyond_the_data_set_are_in_no_set),
-		cmocka_unit_test(memory_that_runs_out_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("sample_set", tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Where the ring's parts lie on machines whose pages are 16 or 64 KiB. */
 #include "loader/share/ring/bcast_reader.h"
 #include "tests/lib/feeder.h"
+#include "tests/lib/test.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static long page; /* of the machine that this one plays; 0: its own */
 
@@ -34,7 +31,7 @@ static void check_pages(const struct bcast_reader *reader)
 	assert_int_equal((uintptr_t)reader->samples % (uintptr_t)page, 0);
 }
 
-static void all_parts_begin_with_a_page(void **state)
+TEST(all_parts_begin_with_a_page)
 {
 	static const long pages[] = {4096, 16384, 65536};
 	static const struct {
@@ -42,7 +39,6 @@ static void all_parts_begin_with_a_page(void **state)
 		size_t sample_bytes;
 	} sizes[] = {{8, 12288}, {50, 3072}, {25, 1024}, {10, 37}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
 			struct bcast_config config = feeder_config;
@@ -61,13 +57,4 @@ static void all_parts_begin_with_a_page(void **state)
 			bcast_close(ring);
 			page = 0;
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_parts_begin_with_a_page),
-	};
-
-	return cmocka_run_group_tests_name("bcast_pages", tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* bcast_random_test.c - random schedules of a writer and readers. */
 #include "loader/base/random.h"
 #include "tests/lib/check_ring.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { JOBS = 5, HOLDS = 3, STEPS = 4000 };
 
@@ -141,23 +138,13 @@ static void play(uint64_t seed, struct game *total)
 	total->repeats += game.repeats;
 }
 
-static void random_schedules_deliver_each_sample_once_an_epoch(void **state)
+TEST(random_schedules_deliver_each_sample_once_an_epoch)
 {
 	uint64_t games = getenv("SOAK") != NULL ? 20000 : 300;
 	struct game total = {0};
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= games; seed++)
 		play(seed, &total);
 	assert_true(total.epochs > games && total.drops > games / 2 &&
 		    total.thrown > games && total.repeats > games);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_schedules_deliver_each_sample_once_an_epoch),
-	};
-
-	return cmocka_run_group_tests_name("bcast_random", tests, NULL, NULL);
 }

@@ -2,21 +2,17 @@
 #include "loader/share/ring/bcast_reader.h"
 #include "loader/share/ring/bcast_ring.h"
 #include "tests/lib/feeder.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
-static void a_reader_cuts_the_stream_into_batches_of_its_own_size(void **state)
+TEST(a_reader_cuts_the_stream_into_batches_of_its_own_size)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	struct bcast_batch batch;
 
-	(void)state;
 	assert_int_equal(bcast_places(ring), FEEDER_PLACES);
 	assert_int_equal(feeder_take(reader, 5, &batch), -EAGAIN);
 	assert_true(feeder_put(ring, 0, FEEDER_BATCH, 0, false));
@@ -35,14 +31,13 @@ static void a_reader_cuts_the_stream_into_batches_of_its_own_size(void **state)
 	bcast_close(ring);
 }
 
-static void runs_over_the_end_of_the_memory_lie_in_a_row(void **state)
+TEST(runs_over_the_end_of_the_memory_lie_in_a_row)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	struct bcast_batch batch;
 	uint32_t published = 0, seen = 0;
 
-	(void)state;
 	for (int round = 0; round < 500; round++) {
 		while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
 			published += FEEDER_BATCH;
@@ -56,14 +51,13 @@ static void runs_over_the_end_of_the_memory_lie_in_a_row(void **state)
 	bcast_close(ring);
 }
 
-static void an_epoch_ends_where_its_places_do(void **state)
+TEST(an_epoch_ends_where_its_places_do)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	static const uint32_t sizes[] = {8, 8, 4, 8, 8, 4};
 	struct bcast_batch batch;
 
-	(void)state;
 	for (uint32_t i = 0; i < 6; i++)
 		assert_true(feeder_put(ring, i * FEEDER_BATCH, FEEDER_BATCH, 0, false));
 	for (uint32_t i = 0; i < 6; i++) {
@@ -77,13 +71,12 @@ static void an_epoch_ends_where_its_places_do(void **state)
 	bcast_close(ring);
 }
 
-static void voids_count_in_an_epoch_and_repeats_do_not(void **state)
+TEST(voids_count_in_an_epoch_and_repeats_do_not)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	struct bcast_batch batch;
 
-	(void)state;
 	assert_true(feeder_put(ring, 0, 6, 2, false));
 	assert_true(feeder_put(ring, 8, 4, 0, true)); /* repeats */
 	assert_true(feeder_put(ring, 12, 7, 1, false));
@@ -109,7 +102,7 @@ static void voids_count_in_an_epoch_and_repeats_do_not(void **state)
 	bcast_close(ring);
 }
 
-static void an_epoch_of_voids_alone_is_gone_past(void **state)
+TEST(an_epoch_of_voids_alone_is_gone_past)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
@@ -117,7 +110,6 @@ static void an_epoch_of_voids_alone_is_gone_past(void **state)
 	uint64_t ends = 0;
 	int result;
 
-	(void)state;
 	for (uint32_t round = 0; round < 2 * FEEDER_EPOCH; round++) {
 		assert_true(
 			feeder_put(ring, 0, 0, FEEDER_BATCH, false)); /* never full */
@@ -139,7 +131,7 @@ static void an_epoch_of_voids_alone_is_gone_past(void **state)
 	bcast_close(ring);
 }
 
-static void repeats_show_what_is_there_and_nothing_else(void **state)
+TEST(repeats_show_what_is_there_and_nothing_else)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
@@ -147,7 +139,6 @@ static void repeats_show_what_is_there_and_nothing_else(void **state)
 	struct bcast_batch batch;
 	uint32_t repeats = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < FEEDER_PLACES / FEEDER_BATCH; i++) {
 		feeder_put(ring, i * FEEDER_BATCH, FEEDER_BATCH - 1, 1, false);
 		while (feeder_take(reader, 1, &batch) == 1)
@@ -182,13 +173,12 @@ static void repeats_show_what_is_there_and_nothing_else(void **state)
 	bcast_close(ring);
 }
 
-static void repeats_wait_for_readers(void **state)
+TEST(repeats_wait_for_readers)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	struct bcast_batch batch;
 
-	(void)state;
 	assert_int_equal(bcast_repeat(ring, 10, 0), 0); /* nothing was there ever */
 	for (uint32_t i = 0; i < FEEDER_PLACES / FEEDER_BATCH; i++)
 		feeder_put(ring, i * FEEDER_BATCH, FEEDER_BATCH, 0, false);
@@ -202,14 +192,13 @@ static void repeats_wait_for_readers(void **state)
 }
 
 /* Batches that are thrown away: each has room of its own, for ever, and nobody sees it. */
-static void what_is_thrown_away_takes_no_numbers(void **state)
+TEST(what_is_thrown_away_takes_no_numbers)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	struct batch_sink *sink = bcast_sink(ring);
 	struct bcast_batch batch;
 
-	(void)state;
 	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
 	for (uint32_t slot = 0; slot < FEEDER_SLOTS; slot++)
 		assert_true(sink->ops->reserve(sink, slot, FEEDER_BATCH, true));
@@ -234,7 +223,7 @@ static void what_is_thrown_away_takes_no_numbers(void **state)
 	bcast_close(ring);
 }
 
-static void a_discarded_batch_leaves_voids_before_later_ones(void **state)
+TEST(a_discarded_batch_leaves_voids_before_later_ones)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
@@ -244,7 +233,6 @@ static void a_discarded_batch_leaves_voids_before_later_ones(void **state)
 						 {2, 7, UINT64_MAX, false}};
 	struct bcast_batch batch;
 
-	(void)state;
 	assert_true(sink->ops->reserve(sink, 0, 3, false));
 	assert_true(sink->ops->reserve(sink, 1, 2, false));
 	feeder_fill(ring, 1, 2, 1);
@@ -259,14 +247,13 @@ static void a_discarded_batch_leaves_voids_before_later_ones(void **state)
 
 /* The stream goes back, and other batches come first: a reader that was to begin with
  * the third still does. */
-static void a_reader_begins_where_it_was_told_even_if_the_stream_goes_back(void **state)
+TEST(a_reader_begins_where_it_was_told_even_if_the_stream_goes_back)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *early = feeder_join(ring, 0, false, NULL), *late;
 	struct batch_sink *sink = bcast_sink(ring);
 	struct bcast_batch batch;
 
-	(void)state;
 	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
 	assert_true(sink->ops->reserve(sink, 1, FEEDER_BATCH, false)); /* 8 .. 15 */
 	assert_true(sink->ops->reserve(sink, 2, FEEDER_BATCH, false)); /* 16 .. 23 */
@@ -293,7 +280,7 @@ static void a_reader_begins_where_it_was_told_even_if_the_stream_goes_back(void 
 	bcast_close(ring);
 }
 
-static void places_are_for_those_whose_bit_they_carry(void **state)
+TEST(places_are_for_those_whose_bit_they_carry)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *first = feeder_join(ring, 0, false, NULL);
@@ -304,7 +291,6 @@ static void places_are_for_those_whose_bit_they_carry(void **state)
 		{1, 6, 1, false}, {2, 7, 2, false}, {3, 8, 3, false}, {4, 9, 2, false}};
 	struct bcast_batch batch;
 
-	(void)state;
 	assert_true(sink->ops->reserve(sink, 0, 4, false));
 	feeder_fill(ring, 0, 4, 1);
 	sink->ops->publish(sink, 0, &head, list);
@@ -324,7 +310,7 @@ static void places_are_for_those_whose_bit_they_carry(void **state)
 }
 
 /* Places of whole pages, and of whole huge pages where that is no eighth more. */
-static void places_fill_whole_pages(void **state)
+TEST(places_fill_whole_pages)
 {
 	static const struct {
 		uint32_t places;
@@ -333,7 +319,6 @@ static void places_fill_whole_pages(void **state)
 	} sizes[] = {{10, 4096, 10},     {10, 12, 1024},  {10, 37, 4096},
 		     {500, 602112, 512}, {3, 1 << 20, 3}, {5, 602112, 5}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct bcast_config config = feeder_config;
 		struct bcast_ring *ring;
@@ -346,25 +331,4 @@ static void places_fill_whole_pages(void **state)
 		assert_int_equal(bcast_places(ring), sizes[i].is);
 		bcast_close(ring);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_reader_cuts_the_stream_into_batches_of_its_own_size),
-		cmocka_unit_test(runs_over_the_end_of_the_memory_lie_in_a_row),
-		cmocka_unit_test(an_epoch_ends_where_its_places_do),
-		cmocka_unit_test(voids_count_in_an_epoch_and_repeats_do_not),
-		cmocka_unit_test(an_epoch_of_voids_alone_is_gone_past),
-		cmocka_unit_test(repeats_show_what_is_there_and_nothing_else),
-		cmocka_unit_test(repeats_wait_for_readers),
-		cmocka_unit_test(what_is_thrown_away_takes_no_numbers),
-		cmocka_unit_test(a_discarded_batch_leaves_voids_before_later_ones),
-		cmocka_unit_test(
-			a_reader_begins_where_it_was_told_even_if_the_stream_goes_back),
-		cmocka_unit_test(places_are_for_those_whose_bit_they_carry),
-		cmocka_unit_test(places_fill_whole_pages),
-	};
-
-	return cmocka_run_group_tests_name("bcast_ring", tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* bcast_share_test.c - a writer and its readers: threads, processes that stop or die. */
 #include "tests/lib/check_ring.h"
 #include "tests/lib/feeder.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- threads ---- */
 
@@ -87,9 +84,8 @@ static void races(uint32_t samples, uint32_t places, uint64_t epochs)
 	bcast_close(writer.ring);
 }
 
-static void threads_of_all_batch_sizes_get_each_sample_once_an_epoch(void **state)
+TEST(threads_of_all_batch_sizes_get_each_sample_once_an_epoch)
 {
-	(void)state;
 	races(100, 64, 300); /* the data set is longer than the memory */
 	races(3, 64, 2000);  /* and shorter */
 	races(61, 200, 300); /* and of no multiple of anything */
@@ -184,13 +180,12 @@ static void go_on(struct check_writer *writer, struct check_reader *job,
 	}
 }
 
-static void a_stopped_process_that_is_dropped_finds_its_data_unchanged(void **state)
+TEST(a_stopped_process_that_is_dropped_finds_its_data_unchanged)
 {
 	struct check_writer writer = check_writer_of(64, 40);
 	struct child child;
 	struct check_reader job;
 
-	(void)state;
 	check_reader_join(&writer, &job, 0);
 	start(&writer, &child);
 	while (check_writer_begin(&writer, false))
@@ -213,14 +208,13 @@ static void a_stopped_process_that_is_dropped_finds_its_data_unchanged(void **st
 	bcast_close(writer.ring);
 }
 
-static void a_killed_process_holds_nothing(void **state)
+TEST(a_killed_process_holds_nothing)
 {
 	struct check_writer writer = check_writer_of(64, 40);
 	struct child child;
 	struct check_reader job;
 	struct check_held held;
 
-	(void)state;
 	check_reader_join(&writer, &job, 0);
 	start(&writer, &child);
 	while (check_writer_begin(&writer, false))
@@ -241,17 +235,4 @@ static void a_killed_process_holds_nothing(void **state)
 	bcast_reader_close(child.job.reader);
 	check_reader_leave(&job);
 	bcast_close(writer.ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			threads_of_all_batch_sizes_get_each_sample_once_an_epoch),
-		cmocka_unit_test(
-			a_stopped_process_that_is_dropped_finds_its_data_unchanged),
-		cmocka_unit_test(a_killed_process_holds_nothing),
-	};
-
-	return cmocka_run_group_tests_name("bcast_share", tests, NULL, NULL);
 }

@@ -4,19 +4,16 @@
 #include "loader/share/ring/bcast_ring.h"
 #include "tests/lib/feeder.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <linux/memfd.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void the_slowest_reader_holds_the_writer_back(void **state)
+TEST(the_slowest_reader_holds_the_writer_back)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *fast = feeder_join(ring, 0, false, NULL);
@@ -24,7 +21,6 @@ static void the_slowest_reader_holds_the_writer_back(void **state)
 	struct bcast_batch batch, first, second;
 	uint32_t published = 0;
 
-	(void)state;
 	while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
 		published += FEEDER_BATCH;
 	assert_int_equal(published, FEEDER_PLACES);
@@ -48,7 +44,7 @@ static void the_slowest_reader_holds_the_writer_back(void **state)
 	bcast_close(ring);
 }
 
-static void a_dropped_reader_keeps_what_it_holds(void **state)
+TEST(a_dropped_reader_keeps_what_it_holds)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	uint32_t slot, published = 0, seen = 12;
@@ -57,7 +53,6 @@ static void a_dropped_reader_keeps_what_it_holds(void **state)
 	struct bcast_reader_state said;
 	struct bcast_batch held, batch;
 
-	(void)state;
 	assert_true(feeder_put(ring, 0, FEEDER_BATCH, 0, false));
 	assert_true(feeder_put(ring, FEEDER_BATCH, FEEDER_BATCH, 0, false));
 	published = 2 * FEEDER_BATCH;
@@ -87,7 +82,7 @@ static void a_dropped_reader_keeps_what_it_holds(void **state)
 	bcast_close(ring);
 }
 
-static void an_island_is_gone_when_it_is_given_back(void **state)
+TEST(an_island_is_gone_when_it_is_given_back)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	uint32_t slot, published = 0;
@@ -95,7 +90,6 @@ static void an_island_is_gone_when_it_is_given_back(void **state)
 	struct bcast_reader *other = feeder_join(ring, 0, false, NULL);
 	struct bcast_batch held, batch;
 
-	(void)state;
 	for (int round = 0; round < 60; round++) {
 		while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
 			published += FEEDER_BATCH;
@@ -116,14 +110,13 @@ static void an_island_is_gone_when_it_is_given_back(void **state)
 	bcast_close(ring);
 }
 
-static void a_slot_that_was_given_anew_does_not_take_its_old_reader_back(void **state)
+TEST(a_slot_that_was_given_anew_does_not_take_its_old_reader_back)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	uint32_t first, second;
 	struct bcast_reader *old = feeder_join(ring, 0, false, &first), *fresh;
 	struct bcast_batch batch, held;
 
-	(void)state;
 	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
 	assert_int_equal(feeder_take(old, 2, &held), 1);
 	bcast_detach(ring, first);
@@ -141,13 +134,12 @@ static void a_slot_that_was_given_anew_does_not_take_its_old_reader_back(void **
 	bcast_close(ring);
 }
 
-static void slots_run_out_and_old_numbers_are_refused(void **state)
+TEST(slots_run_out_and_old_numbers_are_refused)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_handles slot;
 	struct error err = {0};
 
-	(void)state;
 	for (int i = 0; i < BCAST_READERS; i++)
 		assert_int_equal(bcast_attach(ring, 0, &slot, &err), i);
 	assert_int_equal(bcast_attach(ring, 0, &slot, &err), -EBUSY);
@@ -167,19 +159,18 @@ static void slots_run_out_and_old_numbers_are_refused(void **state)
 }
 
 /* With nobody who reads, what is published stays as it is. */
-static void a_feed_without_readers_fills_and_stops(void **state)
+TEST(a_feed_without_readers_fills_and_stops)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	uint32_t published = 0;
 
-	(void)state;
 	while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
 		published += FEEDER_BATCH;
 	assert_int_equal(published, FEEDER_PLACES);
 	bcast_close(ring);
 }
 
-static void lies_of_a_reader_are_not_believed(void **state)
+TEST(lies_of_a_reader_are_not_believed)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *honest = feeder_join(ring, 0, false, NULL);
@@ -190,7 +181,6 @@ static void lies_of_a_reader_are_not_believed(void **state)
 	struct bcast_reader_state said;
 	struct bcast_batch batch;
 
-	(void)state;
 	assert_true(page != MAP_FAILED && number >= 0);
 	assert_int_equal(ftruncate(slot.page, 0), -1); /* no SIGBUS for the writer */
 	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
@@ -208,7 +198,7 @@ static void lies_of_a_reader_are_not_believed(void **state)
 	bcast_close(ring);
 }
 
-static void a_reader_cannot_write_to_the_samples(void **state)
+TEST(a_reader_cannot_write_to_the_samples)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
@@ -216,7 +206,6 @@ static void a_reader_cannot_write_to_the_samples(void **state)
 	void *page;
 	int fd = dup(bcast_fd(ring));
 
-	(void)state;
 	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
 	assert_int_equal(feeder_take(reader, 1, &batch), 1);
 	page = (void *)((uintptr_t)batch.data / 4096 * 4096);
@@ -230,14 +219,13 @@ static void a_reader_cannot_write_to_the_samples(void **state)
 	bcast_close(ring);
 }
 
-static void the_end_comes_after_all_that_was_published(void **state)
+TEST(the_end_comes_after_all_that_was_published)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
 	struct bcast_batch batch;
 	struct error err = {0};
 
-	(void)state;
 	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
 	bcast_end(ring, 0, NULL);
 	assert_int_equal(feeder_take(reader, 5, &batch), 1);
@@ -265,7 +253,7 @@ static bool is_even(const void *context, uint32_t sample)
 }
 
 /* In the first epoch; and a batch may be longer than the ring then. */
-static void what_was_had_elsewhere_is_gone_past(void **state)
+TEST(what_was_had_elsewhere_is_gone_past)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_handles slot;
@@ -276,7 +264,6 @@ static void what_was_had_elsewhere_is_gone_past(void **state)
 	struct bcast_batch batch;
 	unsigned samples = 0;
 
-	(void)state;
 	config.slot = (uint32_t)bcast_attach(ring, 0, &slot, NULL);
 	config.memory = dup(bcast_fd(ring));
 	config.page = dup(slot.page);
@@ -337,15 +324,14 @@ static uint32_t samples_before_voids(uint32_t all)
 	return batch.epoch_ends ? count : UINT32_MAX;
 }
 
-static void voids_that_fill_the_window_end_with_their_epoch(void **state)
+TEST(voids_that_fill_the_window_end_with_their_epoch)
 {
-	(void)state;
 	assert_int_equal(samples_before_voids(FEEDER_PLACES), 3);
 	assert_int_equal(samples_before_voids(FEEDER_PLACES + 1), 3);
 	assert_int_equal(samples_before_voids(4 * FEEDER_PLACES), 3);
 }
 
-static void checksums_find_what_was_changed(void **state)
+TEST(checksums_find_what_was_changed)
 {
 	struct bcast_config config = feeder_config;
 	struct bcast_ring *ring;
@@ -353,7 +339,6 @@ static void checksums_find_what_was_changed(void **state)
 	struct bcast_batch batch, held;
 	uint32_t *word;
 
-	(void)state;
 	config.audit = true;
 	ring = bcast_open(&config, NULL);
 	reader = feeder_join(ring, 0, true, NULL);
@@ -376,7 +361,7 @@ static void checksums_find_what_was_changed(void **state)
 	bcast_close(ring);
 }
 
-static void a_reader_of_no_feed_is_refused(void **state)
+TEST(a_reader_of_no_feed_is_refused)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_handles slot;
@@ -384,7 +369,6 @@ static void a_reader_of_no_feed_is_refused(void **state)
 	struct error err = {0};
 	int pipes[2];
 
-	(void)state;
 	assert_int_equal(bcast_attach(ring, 0, &slot, NULL), 0);
 	config.memory = dup(bcast_fd(ring));
 	config.page = dup(slot.page);
@@ -419,12 +403,11 @@ static void a_reader_of_no_feed_is_refused(void **state)
 	bcast_close(ring);
 }
 
-static void impossible_feeds_are_refused(void **state)
+TEST(impossible_feeds_are_refused)
 {
 	struct bcast_config bad[5];
 	struct error err = {0};
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		bad[i] = feeder_config;
 	bad[0].places = FEEDER_BATCH - 1;
@@ -438,7 +421,7 @@ static void impossible_feeds_are_refused(void **state)
 	}
 }
 
-static void memory_that_runs_out_is_an_error(void **state)
+TEST(memory_that_runs_out_is_an_error)
 {
 	struct bcast_config config = feeder_config;
 	struct bcast_ring *ring = NULL;
@@ -446,7 +429,6 @@ static void memory_that_runs_out_is_an_error(void **state)
 	struct error err = {0};
 	unsigned nth = 1;
 
-	(void)state;
 	config.audit = true;
 	for (; ring == NULL; nth++) {
 		nomem_at(nth);
@@ -463,28 +445,4 @@ static void memory_that_runs_out_is_an_error(void **state)
 	assert_true(nth > 3);
 	bcast_reader_close(reader);
 	bcast_close(ring);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_slowest_reader_holds_the_writer_back),
-		cmocka_unit_test(a_dropped_reader_keeps_what_it_holds),
-		cmocka_unit_test(an_island_is_gone_when_it_is_given_back),
-		cmocka_unit_test(
-			a_slot_that_was_given_anew_does_not_take_its_old_reader_back),
-		cmocka_unit_test(slots_run_out_and_old_numbers_are_refused),
-		cmocka_unit_test(a_feed_without_readers_fills_and_stops),
-		cmocka_unit_test(lies_of_a_reader_are_not_believed),
-		cmocka_unit_test(a_reader_cannot_write_to_the_samples),
-		cmocka_unit_test(the_end_comes_after_all_that_was_published),
-		cmocka_unit_test(what_was_had_elsewhere_is_gone_past),
-		cmocka_unit_test(voids_that_fill_the_window_end_with_their_epoch),
-		cmocka_unit_test(checksums_find_what_was_changed),
-		cmocka_unit_test(a_reader_of_no_feed_is_refused),
-		cmocka_unit_test(impossible_feeds_are_refused),
-		cmocka_unit_test(memory_that_runs_out_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("bcast_slots", tests, NULL, NULL);
 }

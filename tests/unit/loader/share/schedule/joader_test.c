@@ -2,18 +2,15 @@
 #include "loader/base/random.h"
 #include "loader/share/schedule/joader.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 #include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { DATASET = 1000 };
 
@@ -111,9 +108,8 @@ static double reads(uint32_t common, uint32_t epochs, uint64_t seed)
 	return share;
 }
 
-static void every_job_gets_its_data_set_once_an_epoch_and_reads_are_least(void **state)
+TEST(every_job_gets_its_data_set_once_an_epoch_and_reads_are_least)
 {
-	(void)state;
 	assert_true(reads(DATASET, 5, 1) <= 1.); /* the same data set */
 	assert_true(reads(DATASET / 2, 5, 2) <= 1.5);
 	assert_true(reads(DATASET / 2, 5, 3) >= 1.49); /* no less than the union */
@@ -122,7 +118,7 @@ static void every_job_gets_its_data_set_once_an_epoch_and_reads_are_least(void *
 }
 
 /* Jobs that come and go, on three data sets of other sizes. */
-static void epochs_stay_whole_whoever_comes_and_leaves(void **state)
+TEST(epochs_stay_whole_whoever_comes_and_leaves)
 {
 	enum { COUNT = 700, JOBS = 6 };
 	uint64_t sets[COUNT] = {0}, slots;
@@ -133,7 +129,6 @@ static void epochs_stay_whole_whoever_comes_and_leaves(void **state)
 	struct walk walk = {0};
 	uint32_t whole = 0;
 
-	(void)state;
 	add_set(sets, 0, 300, 0);
 	add_set(sets, 200, 500, 1);
 	add_set(sets, 250, 20, 2);
@@ -216,14 +211,13 @@ static void check_uniform(const uint32_t *n)
 }
 
 /* Whether the job of more samples comes first or last. */
-static void sampling_of_each_job_is_uniform(void **state)
+TEST(sampling_of_each_job_is_uniform)
 {
-	(void)state;
 	check_uniform((const uint32_t[]){16, 12});
 	check_uniform((const uint32_t[]){12, 16});
 }
 
-static void a_pass_stays_as_it_was_drawn(void **state)
+TEST(a_pass_stays_as_it_was_drawn)
 {
 	uint64_t sets[DATASET] = {0};
 	struct joader *joader;
@@ -231,7 +225,6 @@ static void a_pass_stays_as_it_was_drawn(void **state)
 	struct plan_pass pass, later;
 	uint32_t sample;
 
-	(void)state;
 	add_set(sets, 0, DATASET, 0);
 	joader = open_joader(DATASET, sets, 3);
 	plan = joader_plan(joader);
@@ -253,12 +246,11 @@ static void a_pass_stays_as_it_was_drawn(void **state)
 	joader_close(joader);
 }
 
-static void there_is_room_for_so_many_jobs(void **state)
+TEST(there_is_room_for_so_many_jobs)
 {
 	uint64_t sets[4] = {1, 1, 1, 2};
 	struct joader *joader = open_joader(4, sets, 0);
 
-	(void)state;
 	assert_int_equal(joader_join(joader, 40, 2), 0); /* an empty data set */
 	for (uint32_t i = 0; i < JOADER_JOBS; i++)
 		assert_int_equal(joader_join(joader, i, 0), 3);
@@ -268,14 +260,13 @@ static void there_is_room_for_so_many_jobs(void **state)
 	joader_close(joader);
 }
 
-static void no_memory_is_an_error(void **state)
+TEST(no_memory_is_an_error)
 {
 	const uint64_t sets[4] = {1, 1, 1, 1};
 	const struct joader_config config = {.count = 4, .sets = sets};
 	struct joader *joader = NULL;
 	unsigned failures = 0;
 
-	(void)state;
 	while (joader == NULL) {
 		struct error err = {0};
 
@@ -289,19 +280,4 @@ static void no_memory_is_an_error(void **state)
 	}
 	assert_int_equal(failures, 4);
 	joader_close(joader);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			every_job_gets_its_data_set_once_an_epoch_and_reads_are_least),
-		cmocka_unit_test(epochs_stay_whole_whoever_comes_and_leaves),
-		cmocka_unit_test(sampling_of_each_job_is_uniform),
-		cmocka_unit_test(a_pass_stays_as_it_was_drawn),
-		cmocka_unit_test(there_is_room_for_so_many_jobs),
-		cmocka_unit_test(no_memory_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("joader", tests, NULL, NULL);
 }

@@ -4,15 +4,12 @@
 #include "loader/sampler.h"
 #include "loader/share/schedule/shared_epoch.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct shared_epoch *open_course(const struct shared_epoch_config *config)
 {
@@ -39,11 +36,10 @@ static struct plan_pass pass_at(struct shared_epoch *shared, uint64_t pass)
 
 /* ---- by hand ---- */
 
-static void one_part_is_the_sampler(void **state)
+TEST(one_part_is_the_sampler)
 {
 	static const uint32_t counts[] = {1, 2, 7, 1000, 1281};
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		const struct shared_epoch_config config = {.count = counts[i / 2],
 							   .seed = 9,
@@ -106,13 +102,12 @@ static unsigned members(struct shared_epoch *shared, uint64_t pass)
 	return set;
 }
 
-static void a_cut_leaves_what_is_to_come_where_it_is(void **state)
+TEST(a_cut_leaves_what_is_to_come_where_it_is)
 {
 	struct shared_epoch *shared = open_course(&ten);
 	uint32_t before[TEN];
 	unsigned a, b;
 
-	(void)state;
 	assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
 	for (uint32_t i = 0; i < TEN; i++)
 		before[i] = sample_at(shared, 0, i);
@@ -136,11 +131,10 @@ static void a_cut_leaves_what_is_to_come_where_it_is(void **state)
 }
 
 /* At a pass's beginning or end nothing is cut. */
-static void jobs_that_begin_together_share_a_cut(void **state)
+TEST(jobs_that_begin_together_share_a_cut)
 {
 	struct shared_epoch *shared = open_course(&ten);
 
-	(void)state;
 	assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
 	assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
 	shared_epoch_put(shared, 0);
@@ -155,12 +149,11 @@ static void jobs_that_begin_together_share_a_cut(void **state)
 }
 
 /* A pass that began is a pass of its own yet: the jobs that are left have to have it. */
-static void parts_become_one_after_the_last_job_of_a_cut(void **state)
+TEST(parts_become_one_after_the_last_job_of_a_cut)
 {
 	struct shared_epoch *shared = open_course(&ten);
 	unsigned a, b;
 
-	(void)state;
 	shared_epoch_enter(shared, 0, 0);
 	shared_epoch_enter(shared, 0, 4);
 	shared_epoch_ref(shared, 1);
@@ -178,12 +171,11 @@ static void parts_become_one_after_the_last_job_of_a_cut(void **state)
 }
 
 /* The samples of the earlier part are an epoch ahead: no epoch is used twice. */
-static void the_first_job_may_leave_first(void **state)
+TEST(the_first_job_may_leave_first)
 {
 	struct shared_epoch *shared = open_course(&ten);
 	unsigned a, b;
 
-	(void)state;
 	shared_epoch_enter(shared, 0, 0);
 	shared_epoch_enter(shared, 0, 4);
 	a = members(shared, 0);
@@ -195,12 +187,11 @@ static void the_first_job_may_leave_first(void **state)
 	shared_epoch_close(shared);
 }
 
-static void the_data_ends_after_the_rounds(void **state)
+TEST(the_data_ends_after_the_rounds)
 {
 	struct shared_epoch_config two = ten;
 	struct shared_epoch *shared;
 
-	(void)state;
 	two.end_epoch = 2;
 	shared = open_course(&two);
 	shared_epoch_enter(shared, 0, 0);
@@ -213,13 +204,12 @@ static void the_data_ends_after_the_rounds(void **state)
 	shared_epoch_close(shared);
 }
 
-static void there_are_so_many_cuts(void **state)
+TEST(there_are_so_many_cuts)
 {
 	const struct shared_epoch_config config = {
 		.count = 2 * SHARED_EPOCH_ENTRIES, .seed = 1, .end_epoch = UINT64_MAX};
 	struct shared_epoch *shared = open_course(&config);
 
-	(void)state;
 	shared_epoch_enter(shared, 0, 0);
 	for (int i = 1; i < SHARED_EPOCH_ENTRIES; i++)
 		assert_int_equal(shared_epoch_enter(shared, (uint64_t)i - 1, 1), i);
@@ -432,12 +422,11 @@ static void run_schedule(struct schedule *s, uint64_t seed)
 	shared_epoch_close(s->shared);
 }
 
-static void every_job_has_every_sample_once_an_epoch(void **state)
+TEST(every_job_has_every_sample_once_an_epoch)
 {
 	static struct schedule s;
 	unsigned epochs = 0, merged = 0, shared = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 3000; seed++) {
 		run_schedule(&s, seed);
 		epochs += s.epochs;
@@ -454,13 +443,12 @@ static void every_job_has_every_sample_once_an_epoch(void **state)
  * Of a job that came in the middle, any sample is at any place of its first epoch with
  * the same probability: chi square over sample and place, expected 100 in each cell.
  */
-static void the_order_of_a_job_that_joined_is_uniform(void **state)
+TEST(the_order_of_a_job_that_joined_is_uniform)
 {
 	enum { SEEDS = 100 * TEN };
 	unsigned seen[TEN][TEN] = {0};
 	double chi = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		struct shared_epoch_config config = ten;
 		struct shared_epoch *shared;
@@ -485,14 +473,13 @@ static void the_order_of_a_job_that_joined_is_uniform(void **state)
 
 /* ---- what may go wrong ---- */
 
-static void shared_epoch_open_says_so_when_memory_runs_out(void **state)
+TEST(shared_epoch_open_says_so_when_memory_runs_out)
 {
 	const struct shared_epoch_config empty = {0};
 	struct shared_epoch *shared = NULL;
 	unsigned failures = 0;
 	struct error err = {0};
 
-	(void)state;
 	while (shared == NULL) {
 		err = (struct error){0};
 		nomem_at(failures + 1);
@@ -505,22 +492,4 @@ static void shared_epoch_open_says_so_when_memory_runs_out(void **state)
 	shared_epoch_close(shared);
 	assert_null(shared_epoch_open(&empty, &err));
 	assert_string_equal(err.message, "there are no samples to draw from");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_part_is_the_sampler),
-		cmocka_unit_test(a_cut_leaves_what_is_to_come_where_it_is),
-		cmocka_unit_test(jobs_that_begin_together_share_a_cut),
-		cmocka_unit_test(parts_become_one_after_the_last_job_of_a_cut),
-		cmocka_unit_test(the_first_job_may_leave_first),
-		cmocka_unit_test(the_data_ends_after_the_rounds),
-		cmocka_unit_test(there_are_so_many_cuts),
-		cmocka_unit_test(every_job_has_every_sample_once_an_epoch),
-		cmocka_unit_test(the_order_of_a_job_that_joined_is_uniform),
-		cmocka_unit_test(shared_epoch_open_says_so_when_memory_runs_out),
-	};
-
-	return cmocka_run_group_tests_name("course", tests, NULL, NULL);
 }

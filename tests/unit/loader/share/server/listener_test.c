@@ -2,21 +2,17 @@
 #include "loader/base/error.h"
 #include "loader/share/server/listener.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { TIMES = 300 };
 
@@ -32,13 +28,12 @@ static int connect_to(const char *path)
 	return result;
 }
 
-static void is_the_owners_alone(void **state)
+TEST(is_the_owners_alone)
 {
 	struct listener listener;
 	struct error err = {0};
 	struct stat at;
 
-	(void)state;
 	assert_int_equal(listener_open(&listener, "socket", &err), 0);
 	assert_int_equal(lstat("socket", &at), 0);
 	assert_true(S_ISSOCK(at.st_mode));
@@ -49,13 +44,12 @@ static void is_the_owners_alone(void **state)
 }
 
 /* One that nobody listens at any longer, as a loader that was killed leaves it. */
-static void takes_the_place_of_a_dead_socket_alone(void **state)
+TEST(takes_the_place_of_a_dead_socket_alone)
 {
 	struct listener first, second;
 	struct error err = {0};
 	int file;
 
-	(void)state;
 	assert_int_equal(listener_open(&first, "socket", &err), 0);
 	assert_int_equal(listener_open(&second, "socket", &err), -EADDRINUSE);
 	listener_close(&second);
@@ -74,13 +68,12 @@ static void takes_the_place_of_a_dead_socket_alone(void **state)
 	close(file);
 }
 
-static void a_path_may_have_every_byte(void **state)
+TEST(a_path_may_have_every_byte)
 {
 	struct listener listener;
 	struct error err = {0};
 	char path[sizeof(listener.address.sun_path)];
 
-	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	assert_int_equal(listener_open(&listener, path, &err), 0);
@@ -105,11 +98,10 @@ static void *connect_at_once(void *unused)
 	return unused;
 }
 
-static void who_sees_it_can_connect(void **state)
+TEST(who_sees_it_can_connect)
 {
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, connect_at_once, NULL), 0);
 	for (int at = 0; at < TIMES; at++) {
 		struct listener listener;
@@ -126,15 +118,4 @@ static void who_sees_it_can_connect(void **state)
 	assert_int_equal(failed, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(is_the_owners_alone),
-		cmocka_unit_test(takes_the_place_of_a_dead_socket_alone),
-		cmocka_unit_test(a_path_may_have_every_byte),
-		cmocka_unit_test(who_sees_it_can_connect),
-	};
-
-	return cmocka_run_group_tests_name("listener", tests, scratch_setup,
-					   scratch_teardown);
-}
+TEST_GROUP(scratch_setup, scratch_teardown);

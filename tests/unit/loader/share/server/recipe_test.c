@@ -2,15 +2,12 @@
 #include "loader/share/ring/bcast_reader.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct serving serving;
 
@@ -54,11 +51,10 @@ static void assert_refused(const struct job *asks, const char *why)
 	job_leave(&job);
 }
 
-static void the_first_job_says_what_samples_become(void **state)
+TEST_WITH(the_first_job_says_what_samples_become, setup, scratch_teardown)
 {
 	struct job job, other;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.size = 4;
@@ -79,11 +75,10 @@ static void the_first_job_says_what_samples_become(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 1 epochs of 1 jobs"));
 }
 
-static void it_answers_before_there_is_a_job(void **state)
+TEST_WITH(it_answers_before_there_is_a_job, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	assert_status(true, "\"dataset_samples\": 100");
 	assert_status(true, "\"jobs_came\": 0");
@@ -95,20 +90,18 @@ static void it_answers_before_there_is_a_job(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void it_ends_without_a_job(void **state)
+TEST_WITH(it_ends_without_a_job, setup, scratch_teardown)
 {
-	(void)state;
 	assert_true(serving_start(&serving));
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", ""));
 }
 
 /* Until the memory for the samples is allocated, which the next job finds. */
-static void the_first_job_is_told_to_wait(void **state)
+TEST_WITH(the_first_job_is_told_to_wait, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	for (int i = 0; i < 2; i++) {
 		serving_job(&job, 16);
@@ -120,11 +113,10 @@ static void the_first_job_is_told_to_wait(void **state)
 }
 
 /* A job that is refused leaves nothing of what it wanted. */
-static void settings_bind_the_first_job_too(void **state)
+TEST_WITH(settings_bind_the_first_job_too, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	serving.config.settings = "size=8,batch=8";
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
@@ -140,11 +132,10 @@ static void settings_bind_the_first_job_too(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void a_first_job_with_a_large_batch_has_room(void **state)
+TEST_WITH(a_first_job_with_a_large_batch_has_room, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 700);
 	assert_served(&job, "uint8 NCHW 8 raw");
@@ -152,11 +143,10 @@ static void a_first_job_with_a_large_batch_has_room(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void what_can_not_be_opened_is_refused(void **state)
+TEST_WITH(what_can_not_be_opened_is_refused, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.std[1] = 0;
@@ -170,11 +160,10 @@ static void what_can_not_be_opened_is_refused(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void several_first_jobs_wait_for_each_other(void **state)
+TEST_WITH(several_first_jobs_wait_for_each_other, setup, scratch_teardown)
 {
 	struct job jobs[2];
 
-	(void)state;
 	serving.config.jobs = 2;
 	serving.config.mode = SHARE_LOCKSTEP;
 	assert_true(serving_start(&serving));
@@ -188,21 +177,4 @@ static void several_first_jobs_wait_for_each_other(void **state)
 	for (int i = 0; i < 2; i++)
 		job_leave(&jobs[i]);
 	assert_int_equal(serving_stop(&serving), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
-		TEST(the_first_job_says_what_samples_become),
-		TEST(it_answers_before_there_is_a_job),
-		TEST(it_ends_without_a_job),
-		TEST(the_first_job_is_told_to_wait),
-		TEST(settings_bind_the_first_job_too),
-		TEST(a_first_job_with_a_large_batch_has_room),
-		TEST(what_can_not_be_opened_is_refused),
-		TEST(several_first_jobs_wait_for_each_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

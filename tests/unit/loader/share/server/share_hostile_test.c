@@ -2,14 +2,13 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,8 +21,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -69,7 +66,7 @@ static void assert_serves(void)
 	assert_true(serving_verdict("audit", "exactly once in 2 epochs of 1 jobs"));
 }
 
-static void nonsense_ends_the_connection(void **state)
+TEST_WITH(nonsense_ends_the_connection, setup, scratch_teardown)
 {
 	static const struct protocol_head heads[] = {
 		{PROTOCOL_MAGIC, PROTOCOL_HELLO, 8, 0},
@@ -81,7 +78,6 @@ static void nonsense_ends_the_connection(void **state)
 	};
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 1);
 	memset(job.hello.dataset, 'x', sizeof(job.hello.dataset)); /* has no end */
@@ -98,13 +94,12 @@ static void nonsense_ends_the_connection(void **state)
 	assert_serves();
 }
 
-static void half_a_message_is_nobodys_business(void **state)
+TEST_WITH(half_a_message_is_nobodys_business, setup, scratch_teardown)
 {
 	static const struct protocol_head head = {PROTOCOL_MAGIC, PROTOCOL_HELLO,
 						  sizeof(struct protocol_hello), 0};
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	job_init(&job, 1);
 	assert_int_equal(job_connect(&job, "socket"), 0);
@@ -125,11 +120,10 @@ static void assert_refused(const struct job *asks, const char *why)
 	job_leave(&job);
 }
 
-static void what_does_not_fit_is_refused_with_the_reason(void **state)
+TEST_WITH(what_does_not_fit_is_refused_with_the_reason, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.version = 9;
@@ -173,12 +167,11 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_serves();
 }
 
-static void a_job_that_talks_nonsense_loses_its_slot(void **state)
+TEST_WITH(a_job_that_talks_nonsense_loses_its_slot, setup, scratch_teardown)
 {
 	struct protocol_refused refused = {"no"};
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
@@ -197,12 +190,11 @@ static void a_job_that_talks_nonsense_loses_its_slot(void **state)
 }
 
 /* More than there are descriptors for. */
-static void a_flood_of_connections_is_refused_in_few_words(void **state)
+TEST_WITH(a_flood_of_connections_is_refused_in_few_words, setup, scratch_teardown)
 {
 	enum { FLOOD = 1000 };
 	struct job jobs[100];
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	for (int i = 0; i < FLOOD; i++) {
 		struct job *job = &jobs[i % 100];
@@ -230,11 +222,10 @@ static void a_flood_of_connections_is_refused_in_few_words(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void all_slots_may_be_taken(void **state)
+TEST_WITH(all_slots_may_be_taken, setup, scratch_teardown)
 {
 	struct job jobs[BCAST_READERS + 1];
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	for (int i = 0; i < BCAST_READERS; i++) {
 		serving_job(&jobs[i], 1);
@@ -248,7 +239,7 @@ static void all_slots_may_be_taken(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void status_is_told_to_whoever_asks(void **state)
+TEST_WITH(status_is_told_to_whoever_asks, setup, scratch_teardown)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 	char answer[65536], *json = NULL;
@@ -256,7 +247,6 @@ static void status_is_told_to_whoever_asks(void **state)
 	struct job job;
 	ssize_t got;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
@@ -280,11 +270,10 @@ static void status_is_told_to_whoever_asks(void **state)
 	assert_int_equal(share_status("socket", &json, NULL), -ENOENT);
 }
 
-static void the_memory_can_not_be_written(void **state)
+TEST_WITH(the_memory_can_not_be_written, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
@@ -299,12 +288,11 @@ static void the_memory_can_not_be_written(void **state)
 
 /* ---- the socket ---- */
 
-static void the_socket_is_ours_alone_and_only_one_loader_has_it(void **state)
+TEST_WITH(the_socket_is_ours_alone_and_only_one_loader_has_it, setup, scratch_teardown)
 {
 	struct serving other;
 	struct stat at, audit, after;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	assert_int_equal(stat("socket", &at), 0);
 	assert_int_equal(at.st_mode & 0777, 0600);
@@ -319,11 +307,10 @@ static void the_socket_is_ours_alone_and_only_one_loader_has_it(void **state)
 	assert_int_equal(stat("socket", &at), -1);
 }
 
-static void a_socket_that_nobody_answers_at_is_replaced(void **state)
+TEST_WITH(a_socket_that_nobody_answers_at_is_replaced, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	assert_int_equal(link("socket", "stale"), 0);
 	assert_int_equal(serving_stop(&serving), 0);
@@ -335,11 +322,10 @@ static void a_socket_that_nobody_answers_at_is_replaced(void **state)
 	assert_serves();
 }
 
-static void what_is_no_socket_stays(void **state)
+TEST_WITH(what_is_no_socket_stays, setup, scratch_teardown)
 {
 	struct stat at;
 
-	(void)state;
 	(void)!close(open("socket", O_CREAT | O_WRONLY, 0600));
 	assert_false(serving_start(&serving));
 	assert_non_null(strstr(serving.err.message, "is no socket"));
@@ -359,12 +345,11 @@ static int connect_as_nobody(int go)
 	return recv(job.socket, &byte, 1, 0) == 0 ? 0 : 2;
 }
 
-static void another_user_is_turned_away(void **state)
+TEST_FIRST(another_user_is_turned_away, setup, scratch_teardown)
 {
 	int go[2], status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(pipe(go), 0);
@@ -418,12 +403,12 @@ static int serve_whom_it_cannot_see(void)
 	return serving_stop(&serving) == 0 ? 0 : 3;
 }
 
-static void a_process_that_can_not_be_seen_is_refused_with_the_reason(void **state)
+TEST_FIRST(a_process_that_can_not_be_seen_is_refused_with_the_reason, setup,
+	   scratch_teardown)
 {
 	int status;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0)
 		_exit(serve_whom_it_cannot_see());
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -432,9 +417,8 @@ static void a_process_that_can_not_be_seen_is_refused_with_the_reason(void **sta
 
 /* ---- opening ---- */
 
-static void impossible_settings_are_named(void **state)
+TEST_WITH(impossible_settings_are_named, setup, scratch_teardown)
 {
-	(void)state;
 	serving.config.window = 2;
 	assert_false(serving_start(&serving));
 	assert_non_null(strstr(serving.err.message, "window is 3 to"));
@@ -453,11 +437,10 @@ static void impossible_settings_are_named(void **state)
 	assert_int_equal(access("socket", F_OK), -1);
 }
 
-static void running_out_of_memory_is_told(void **state)
+TEST_WITH(running_out_of_memory_is_told, setup, scratch_teardown)
 {
 	bool open = false;
 
-	(void)state;
 	for (unsigned nth = 1; !open; nth++) {
 		nomem_at(nth);
 		serving.err = (struct error){0};
@@ -470,28 +453,4 @@ static void running_out_of_memory_is_told(void **state)
 	}
 	share_server_close(serving.server);
 	assert_int_equal(access("socket", F_OK), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
-		TEST(another_user_is_turned_away), /* forks: before there are threads */
-		TEST(a_process_that_can_not_be_seen_is_refused_with_the_reason),
-		TEST(nonsense_ends_the_connection),
-		TEST(half_a_message_is_nobodys_business),
-		TEST(what_does_not_fit_is_refused_with_the_reason),
-		TEST(a_job_that_talks_nonsense_loses_its_slot),
-		TEST(a_flood_of_connections_is_refused_in_few_words),
-		TEST(all_slots_may_be_taken),
-		TEST(status_is_told_to_whoever_asks),
-		TEST(the_memory_can_not_be_written),
-		TEST(the_socket_is_ours_alone_and_only_one_loader_has_it),
-		TEST(a_socket_that_nobody_answers_at_is_replaced),
-		TEST(what_is_no_socket_stays),
-		TEST(impossible_settings_are_named),
-		TEST(running_out_of_memory_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,15 @@
 #include "loader/share/schedule/joader.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -119,13 +116,12 @@ static void start_all(struct worker *workers, const char *const *sets,
 		assert_int_equal(job_answer(&workers[i].job), PROTOCOL_WELCOME);
 }
 
-static void each_job_gets_its_own_data_set(void **state)
+TEST_WITH(each_job_gets_its_own_data_set, setup, scratch_teardown)
 {
 	static const char *const sets[] = {"a", "b", "few"};
 	static const uint32_t batches[] = {10, 16, 7};
 	struct worker workers[3];
 
-	(void)state;
 	start_all(workers, sets, batches, 3);
 	assert_int_equal(workers[0].job.welcome.dataset_samples, SET);
 	assert_int_equal(workers[2].job.welcome.dataset_samples, FEW);
@@ -138,11 +134,10 @@ static void each_job_gets_its_own_data_set(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 15 epochs of 3 jobs"));
 }
 
-static void a_job_may_come_at_any_time(void **state)
+TEST_WITH(a_job_may_come_at_any_time, setup, scratch_teardown)
 {
 	struct worker first, second;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	job_of(&first.job, 10, "a");
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
@@ -164,14 +159,13 @@ static void a_job_may_come_at_any_time(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 16 epochs of 3 jobs"));
 }
 
-static void unreadable_samples_count_for_those_that_have_them(void **state)
+TEST_WITH(unreadable_samples_count_for_those_that_have_them, setup, scratch_teardown)
 {
 	static const char *const sets[] = {"a", "b"};
 	static const uint32_t batches[] = {10, 16};
 	struct worker workers[2];
 	char path[64];
 
-	(void)state;
 	for (unsigned i = 0; i < FILES; i += 9) {
 		snprintf(path, sizeof(path), "pool/%u/%03u.jpg", i % 3, i);
 		assert_int_equal(truncate(path, 0), 0);
@@ -190,9 +184,8 @@ static void unreadable_samples_count_for_those_that_have_them(void **state)
 }
 
 /* Whatever it has taken: the rest is its own business. */
-static void a_job_that_is_dropped_has_nothing_twice(void **state)
+TEST_WITH(a_job_that_is_dropped_has_nothing_twice, setup, scratch_teardown)
 {
-	(void)state;
 	serving.config.drop_ns = SECOND;
 	assert_true(serving_start(&serving));
 	for (unsigned steps = 1; steps < 60; steps += 7) {
@@ -234,12 +227,11 @@ static void expect_refusal(const char *dataset, const char *says)
 	job_leave(&job);
 }
 
-static void what_is_not_there_is_refused_and_named(void **state)
+TEST_WITH(what_is_not_there_is_refused_and_named, setup, scratch_teardown)
 {
 	struct job jobs[JOADER_JOBS];
 	char path[PATH_MAX];
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	assert_non_null(realpath("b", path));
 	expect_refusal("pool", path);
@@ -264,11 +256,10 @@ static void expect_no_start(const char *says)
 		fail_msg("'%s' does not say '%s'", serving.err.message, says);
 }
 
-static void what_can_not_be_is_refused_at_the_start(void **state)
+TEST_WITH(what_can_not_be_is_refused_at_the_start, setup, scratch_teardown)
 {
 	static const char *const missing[] = {"a", "nowhere", NULL};
 
-	(void)state;
 	serving.config.jobs = JOADER_JOBS + 1;
 	expect_no_start("at most 8");
 	serving.config.jobs = 1;
@@ -282,11 +273,10 @@ static void what_can_not_be_is_refused_at_the_start(void **state)
 	expect_no_start("nowhere");
 }
 
-static void one_data_set_may_be_all(void **state)
+TEST_WITH(one_data_set_may_be_all, setup, scratch_teardown)
 {
 	struct worker first, second;
 
-	(void)state;
 	serving.config.datasets = NULL;
 	serving.config.jobs = 2;
 	assert_true(serving_start(&serving));
@@ -302,20 +292,4 @@ static void one_data_set_may_be_all(void **state)
 	finish(&second);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 6 epochs of 2 jobs"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
-		TEST(each_job_gets_its_own_data_set),
-		TEST(a_job_may_come_at_any_time),
-		TEST(unreadable_samples_count_for_those_that_have_them),
-		TEST(a_job_that_is_dropped_has_nothing_twice),
-		TEST(what_is_not_there_is_refused_and_named),
-		TEST(what_can_not_be_is_refused_at_the_start),
-		TEST(one_data_set_may_be_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,21 +6,18 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 #include "tests/lib/worker.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -97,12 +94,11 @@ static int hold_a_batch(int go, int ready)
 	return 0;
 }
 
-static void a_killed_job_holds_nobody_up(void **state)
+TEST_WITH(a_killed_job_holds_nobody_up, setup, scratch_teardown)
 {
 	struct worker first;
 	struct child child;
 
-	(void)state;
 	make_child(&child, hold_a_batch);
 	serving.config.jobs = 2;
 	assert_true(serving_start(&serving));
@@ -136,13 +132,12 @@ static int be_stopped(int go, int ready)
 	return job.epochs == 1 && job.wrong == 0 ? 0 : 3;
 }
 
-static void a_stopped_job_is_left_behind_and_loses_nothing(void **state)
+TEST_WITH(a_stopped_job_is_left_behind_and_loses_nothing, setup, scratch_teardown)
 {
 	struct worker first;
 	struct child child;
 	int status;
 
-	(void)state;
 	make_child(&child, be_stopped);
 	serving.config.jobs = 2;
 	serving.config.drop_ns = SECOND / 2;
@@ -182,14 +177,13 @@ static int serve_in_a_hurry(int go, int ready)
 	return serve(go, ready);
 }
 
-static void a_dropped_job_outlives_its_loader(void **state)
+TEST_WITH(a_dropped_job_outlives_its_loader, setup, scratch_teardown)
 {
 	struct worker first;
 	struct bcast_batch held;
 	struct job second;
 	struct child child;
 
-	(void)state;
 	make_child(&child, serve_in_a_hurry);
 	tell_child(&child);
 	hear_child(&child);
@@ -250,16 +244,14 @@ static void take_over(uint64_t end)
 	assert_int_equal(serving_told(&serving, "took over"), 1);
 }
 
-static void a_loader_takes_over_where_one_was_killed(void **state)
+TEST_WITH(a_loader_takes_over_where_one_was_killed, setup, scratch_teardown)
 {
-	(void)state;
 	take_over(360);
 }
 
 /* Nothing of what the second job is to get was published. */
-static void a_job_that_had_only_joined_goes_on_as_well(void **state)
+TEST_WITH(a_job_that_had_only_joined_goes_on_as_well, setup, scratch_teardown)
 {
-	(void)state;
 	take_over(0);
 }
 
@@ -276,13 +268,12 @@ static void kill_child(struct child *child)
 }
 
 /* It was busy for longer than the next loader waited: it is told nothing of that. */
-static void a_job_that_comes_back_late_is_taken_all_the_same(void **state)
+TEST_WITH(a_job_that_comes_back_late_is_taken_all_the_same, setup, scratch_teardown)
 {
 	struct worker late;
 	struct job before;
 	struct child child;
 
-	(void)state;
 	make_child(&child, serve);
 	start_child(&child);
 	serving_job(&before, 7);
@@ -308,13 +299,12 @@ static int serve_on(int go, int ready)
 }
 
 /* The one between them took the other job over, and died as well. */
-static void a_job_that_missed_a_loader_goes_on_at_the_next(void **state)
+TEST_WITH(a_job_that_missed_a_loader_goes_on_at_the_next, setup, scratch_teardown)
 {
 	struct worker after[2];
 	struct job before[2], between;
 	struct child first, second;
 
-	(void)state;
 	make_child(&first, serve);
 	make_child(&second, serve_on);
 	start_child(&first);
@@ -344,20 +334,4 @@ static void a_job_that_missed_a_loader_goes_on_at_the_next(void **state)
 	job_leave(&before[1]);
 	job_leave(&between);
 	assert_int_equal(serving_stop(&serving), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
-		TEST(a_killed_job_holds_nobody_up),
-		TEST(a_stopped_job_is_left_behind_and_loses_nothing),
-		TEST(a_dropped_job_outlives_its_loader),
-		TEST(a_loader_takes_over_where_one_was_killed),
-		TEST(a_job_that_had_only_joined_goes_on_as_well),
-		TEST(a_job_that_comes_back_late_is_taken_all_the_same),
-		TEST(a_job_that_missed_a_loader_goes_on_at_the_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

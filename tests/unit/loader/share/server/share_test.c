@@ -7,20 +7,17 @@
 #include "models/predict/sharing.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/test.h"
 #include "tests/lib/worker.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -38,11 +35,10 @@ static int setup(void **state)
 	return result;
 }
 
-static void one_job_gets_every_epoch_exactly_once(void **state)
+TEST_WITH(one_job_gets_every_epoch_exactly_once, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 7); /* does not divide 16, nor 100 */
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
@@ -56,13 +52,12 @@ static void one_job_gets_every_epoch_exactly_once(void **state)
 	assert_int_equal(access("socket", F_OK), -1);
 }
 
-static void jobs_of_all_sizes_share_one_stream(void **state)
+TEST_WITH(jobs_of_all_sizes_share_one_stream, setup, scratch_teardown)
 {
 	static const uint32_t batches[] = {1, 16, 23, 40};
 	enum { JOBS = 4 };
 	struct worker workers[JOBS];
 
-	(void)state;
 	serving.config.jobs = JOBS;
 	assert_true(serving_start(&serving));
 	for (int i = 0; i < JOBS; i++) {
@@ -81,11 +76,10 @@ static void jobs_of_all_sizes_share_one_stream(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 18 epochs of 4 jobs"));
 }
 
-static void a_job_that_comes_late_begins_where_the_others_are(void **state)
+TEST_WITH(a_job_that_comes_late_begins_where_the_others_are, setup, scratch_teardown)
 {
 	struct worker first, second;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&first.job, 10);
 	serving_job(&second.job, 9);
@@ -104,13 +98,12 @@ static void a_job_that_comes_late_begins_where_the_others_are(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 8 epochs of 2 jobs"));
 }
 
-static void a_job_that_leaves_holds_nobody_up(void **state)
+TEST_WITH(a_job_that_leaves_holds_nobody_up, setup, scratch_teardown)
 {
 	struct bcast_batch held;
 	struct worker first;
 	struct job second;
 
-	(void)state;
 	serving.loader.dataset = "synthetic:1000"; /* more than the window */
 	assert_true(serving_start(&serving));
 	serving_job(&first.job, 10);
@@ -126,7 +119,7 @@ static void a_job_that_leaves_holds_nobody_up(void **state)
 	assert_int_equal(serving_told(&serving, "batches of 30"), 2);
 }
 
-static void a_job_has_left_though_another_process_has_its_socket(void **state)
+TEST_WITH(a_job_has_left_though_another_process_has_its_socket, setup, scratch_teardown)
 {
 	const _Atomic bool ended = false;
 	struct job job;
@@ -135,7 +128,6 @@ static void a_job_has_left_though_another_process_has_its_socket(void **state)
 	struct connection *connection;
 	int copy;
 
-	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	connection = connection_open(&config, &err);
@@ -156,11 +148,10 @@ static void be_told_to_wait(struct job *job)
 	assert_int_equal(poll(&told, 1, -1), 1);
 }
 
-static void lockstep_jobs_begin_with_a_round(void **state)
+TEST_WITH(lockstep_jobs_begin_with_a_round, setup, scratch_teardown)
 {
 	struct worker first, second;
 
-	(void)state;
 	serving.config.mode = SHARE_LOCKSTEP;
 	assert_true(serving_start(&serving));
 	serving_job(&first.job, 10);
@@ -189,12 +180,12 @@ static void wait_in_line(struct job *job, uint32_t batch)
 	be_told_to_wait(job);
 }
 
-static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **state)
+TEST_WITH(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left, setup,
+	  scratch_teardown)
 {
 	struct worker late[2];
 	struct job first;
 
-	(void)state;
 	serving.config.mode = SHARE_LOCKSTEP;
 	serving.loader.dataset = "synthetic:1000"; /* more than the window */
 	assert_true(serving_start(&serving));
@@ -219,11 +210,10 @@ static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **st
 
 /* The one that came first says so last: who waits in line behind it is looked at while
  * the round may begin. Under ThreadSanitizer. */
-static void lockstep_jobs_may_say_hello_as_a_round_begins(void **state)
+TEST_WITH(lockstep_jobs_may_say_hello_as_a_round_begins, setup, scratch_teardown)
 {
 	struct worker first, second, third;
 
-	(void)state;
 	serving.config.mode = SHARE_LOCKSTEP;
 	assert_true(serving_start(&serving));
 	serving_job(&first.job, 10);
@@ -254,12 +244,11 @@ static void read_until(struct job *job, uint64_t end)
 }
 
 /* A pass begins, and there is no slot for who waits for it. */
-static void who_finds_no_slot_waits_for_the_next_round(void **state)
+TEST_WITH(who_finds_no_slot_waits_for_the_next_round, setup, scratch_teardown)
 {
 	static struct job jobs[BCAST_READERS];
 	struct job late;
 
-	(void)state;
 	serving.config.mode = SHARE_LOCKSTEP;
 	serving.config.jobs = BCAST_READERS;
 	assert_true(serving_start(&serving));
@@ -288,11 +277,10 @@ static void who_finds_no_slot_waits_for_the_next_round(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void the_data_ends_for_all(void **state)
+TEST_WITH(the_data_ends_for_all, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	serving.loader.epochs = 2;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
@@ -305,11 +293,10 @@ static void the_data_ends_for_all(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 2 epochs of 1 jobs"));
 }
 
-static void it_ends_with_the_last_job_if_that_is_asked_for(void **state)
+TEST_WITH(it_ends_with_the_last_job_if_that_is_asked_for, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	serving.config.leave = true;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
@@ -318,11 +305,10 @@ static void it_ends_with_the_last_job_if_that_is_asked_for(void **state)
 	assert_int_equal(serving_join(&serving), 0);
 }
 
-static void a_stopped_loader_ends_the_data(void **state)
+TEST_WITH(a_stopped_loader_ends_the_data, setup, scratch_teardown)
 {
 	struct job job;
 
-	(void)state;
 	serving.loader.dataset = "synthetic:1000"; /* more than the window */
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
@@ -334,14 +320,13 @@ static void a_stopped_loader_ends_the_data(void **state)
 	assert_true(serving_verdict("audit", "none twice in 1 unfinished"));
 }
 
-static void a_job_in_the_way_goes_on_alone(void **state)
+TEST_WITH(a_job_in_the_way_goes_on_alone, setup, scratch_teardown)
 {
 	struct worker first;
 	struct bcast_batch held;
 	struct job second;
 	unsigned char before[30 * 192];
 
-	(void)state;
 	serving.config.drop_ns = SECOND / 2;
 	assert_true(serving_start(&serving));
 	serving_job(&first.job, 10);
@@ -367,13 +352,12 @@ static void a_job_in_the_way_goes_on_alone(void **state)
 }
 
 /* Places move where a sample can't be had, and late jobs begin behind them. */
-static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
+TEST_WITH(samples_that_can_not_be_read_are_in_no_epoch, setup, scratch_teardown)
 {
 	enum { FILES = 60, GONE = 7, JOBS = 5 };
 	struct worker workers[JOBS];
 	char path[32];
 
-	(void)state;
 	for (int i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "data/class/%02d.jpg", i);
 		scratch_text(path, "some bytes");
@@ -403,12 +387,11 @@ static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
 	assert_true(serving_told(&serving, "lost over 1 %") > 0);
 }
 
-static void a_session_that_another_loader_drives_holds_nobody_up(void **state)
+TEST_WITH(a_session_that_another_loader_drives_holds_nobody_up, setup, scratch_teardown)
 {
 	struct trace *trace = trace_create("session", 7, NULL);
 	struct job job;
 
-	(void)state;
 	assert_non_null(trace);
 	trace->in_step = 1;
 	trace->driver = 2; /* not this one's process */
@@ -425,13 +408,12 @@ static void a_session_that_another_loader_drives_holds_nobody_up(void **state)
 
 /* What is left of the epoch before them is less than a batch, and with them more than
  * the window. */
-static void broken_samples_that_fill_the_window_hold_nobody_up(void **state)
+TEST_WITH(broken_samples_that_fill_the_window_hold_nobody_up, setup, scratch_teardown)
 {
 	enum { FILES = 100, GONE = 70 };
 	struct worker worker;
 	char path[32];
 
-	(void)state;
 	for (int i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "data/class/%02d.jpg", i);
 		scratch_text(path, i < GONE ? "" : "some bytes");
@@ -446,29 +428,4 @@ static void broken_samples_that_fill_the_window_hold_nobody_up(void **state)
 	worker_finish(&worker);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 3 epochs"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
-		TEST(one_job_gets_every_epoch_exactly_once),
-		TEST(jobs_of_all_sizes_share_one_stream),
-		TEST(a_job_that_comes_late_begins_where_the_others_are),
-		TEST(a_job_that_leaves_holds_nobody_up),
-		TEST(a_job_has_left_though_another_process_has_its_socket),
-		TEST(lockstep_jobs_begin_with_a_round),
-		TEST(lockstep_jobs_may_say_hello_as_a_round_begins),
-		TEST(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left),
-		TEST(who_finds_no_slot_waits_for_the_next_round),
-		TEST(the_data_ends_for_all),
-		TEST(it_ends_with_the_last_job_if_that_is_asked_for),
-		TEST(a_stopped_loader_ends_the_data),
-		TEST(a_job_in_the_way_goes_on_alone),
-		TEST(samples_that_can_not_be_read_are_in_no_epoch),
-		TEST(a_session_that_another_loader_drives_holds_nobody_up),
-		TEST(broken_samples_that_fill_the_window_hold_nobody_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

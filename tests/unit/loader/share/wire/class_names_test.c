@@ -2,17 +2,14 @@
 #include "loader/share/wire/class_names.h"
 #include "loader/source.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct error err;
 
@@ -25,7 +22,7 @@ static int put(const char *bytes, size_t size)
 	return fd;
 }
 
-static void names_arrive_as_the_source_has_them(void **state)
+TEST(names_arrive_as_the_source_has_them)
 {
 	const struct source_config config = {.index_dir = ""};
 	struct source *source = source_open("synthetic:20", &config, &err);
@@ -33,7 +30,6 @@ static void names_arrive_as_the_source_has_them(void **state)
 	char *names;
 	int fd;
 
-	(void)state;
 	assert_non_null(source);
 	classes = source_facts(source)->classes;
 	fd = class_names_write(source, &err);
@@ -48,7 +44,7 @@ static void names_arrive_as_the_source_has_them(void **state)
 	source_close(source);
 }
 
-static void cut_and_missing_names_are_refused(void **state)
+TEST(cut_and_missing_names_are_refused)
 {
 	static const struct {
 		const char *bytes;
@@ -67,7 +63,6 @@ static void cut_and_missing_names_are_refused(void **state)
 		{"a\0b", 4, UINT32_MAX, -EPROTO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		char *names = NULL;
 		int fd = put(row[i].bytes, row[i].size);
@@ -80,12 +75,11 @@ static void cut_and_missing_names_are_refused(void **state)
 	}
 }
 
-static void what_is_no_memfd_is_refused(void **state)
+TEST(what_is_no_memfd_is_refused)
 {
 	char *names = NULL;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(class_names_read(-1, 1, &names, &err), -EPROTO);
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(class_names_read(ends[0], 1, &names, &err), -EPROTO);
@@ -94,27 +88,14 @@ static void what_is_no_memfd_is_refused(void **state)
 	close(ends[1]);
 }
 
-static void memory_that_runs_out_is_told(void **state)
+TEST(memory_that_runs_out_is_told)
 {
 	char *names = NULL;
 	int fd = put("a\0b", 4);
 
-	(void)state;
 	nomem_at(1);
 	assert_int_equal(class_names_read(fd, 2, &names, &err), -ENOMEM);
 	nomem_at(0);
 	assert_null(names);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_arrive_as_the_source_has_them),
-		cmocka_unit_test(cut_and_missing_names_are_refused),
-		cmocka_unit_test(what_is_no_memfd_is_refused),
-		cmocka_unit_test(memory_that_runs_out_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,14 @@
 #include "loader/share/wire/id_map.h"
 #include "loader/source.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct error err;
 
@@ -25,7 +22,7 @@ static struct source *open_part(const char *path)
 	return source;
 }
 
-static void each_data_set_has_its_own_numbers_and_labels(void **state)
+TEST_WITH(each_data_set_has_its_own_numbers_and_labels, scratch_setup, scratch_teardown)
 {
 	static const struct id_map_entry expected[2][3] = {
 		{{0, 0}, {1, 1}, {UINT32_MAX, UINT32_MAX}},
@@ -33,7 +30,6 @@ static void each_data_set_has_its_own_numbers_and_labels(void **state)
 	};
 	struct source *parts[2], *all;
 
-	(void)state;
 	scratch_file("a/x/1.jpg", 10);
 	scratch_file("a/y/2.jpg", 20);
 	scratch_file("b/z/0.jpg", 30);
@@ -66,7 +62,7 @@ static void each_data_set_has_its_own_numbers_and_labels(void **state)
 	source_close(all);
 }
 
-static void what_may_still_change_is_refused(void **state)
+TEST_WITH(what_may_still_change_is_refused, scratch_setup, scratch_teardown)
 {
 	enum { ALL = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 	static const struct {
@@ -82,7 +78,6 @@ static void what_may_still_change_is_refused(void **state)
 	};
 	int ends[2];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		int fd = memfd_create("numbers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		struct id_map id_map = {0};
@@ -98,16 +93,4 @@ static void what_may_still_change_is_refused(void **state)
 	assert_int_equal(id_map_read(ends[0], &(struct id_map){0}, &err), -EPROTO);
 	close(ends[0]);
 	close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name)                                                                     \
-	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
-		TEST(each_data_set_has_its_own_numbers_and_labels),
-		TEST(what_may_still_change_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

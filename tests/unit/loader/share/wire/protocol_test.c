@@ -1,19 +1,16 @@
 /* protocol_test.c - messages come whole, in order, with their descriptors, or not at all. */
 #include "loader/share/wire/protocol.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct pair {
 	int a, b; /* what is sent to a is received from b */
@@ -94,7 +91,7 @@ static void expect_hello(struct pair *pair, const char *job)
 	assert_int_equal(message->batch, 64);
 }
 
-static void several_messages_come_one_by_one(void **state)
+TEST_WITH(several_messages_come_one_by_one, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	struct protocol_refused refused = {"not today"};
@@ -121,7 +118,7 @@ static void several_messages_come_one_by_one(void **state)
 	assert_int_equal(receive(pair), 0);
 }
 
-static void a_message_may_come_in_pieces(void **state)
+TEST_WITH(a_message_may_come_in_pieces, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	struct protocol_hello body = hello("pieces");
@@ -172,7 +169,7 @@ static void send_letters(struct pair *pair, const char *letters)
 		close(fds[i]);
 }
 
-static void descriptors_come_with_their_message(void **state)
+TEST_WITH(descriptors_come_with_their_message, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	int before = next_fd();
@@ -224,7 +221,7 @@ static void send_many_fds(struct pair *pair, unsigned a_byte)
 	}
 }
 
-static void too_many_descriptors_are_refused(void **state)
+TEST_WITH(too_many_descriptors_are_refused, set_up, tear_down)
 {
 	static const unsigned many[] = {1, 3, 5, 64};
 	struct pair *pair = *state;
@@ -248,7 +245,7 @@ static void too_many_descriptors_are_refused(void **state)
 	}
 }
 
-static void what_is_no_message_is_refused(void **state)
+TEST_WITH(what_is_no_message_is_refused, set_up, tear_down)
 {
 	static const struct protocol_head bad[] = {
 		{PROTOCOL_MAGIC + 1, PROTOCOL_REFUSED, sizeof(struct protocol_refused),
@@ -280,7 +277,7 @@ static void what_is_no_message_is_refused(void **state)
 	assert_int_equal(receive(pair), -EPROTO);
 }
 
-static void a_text_without_an_end_is_refused(void **state)
+TEST_WITH(a_text_without_an_end_is_refused, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	struct protocol_hello body = hello("");
@@ -290,7 +287,7 @@ static void a_text_without_an_end_is_refused(void **state)
 	assert_int_equal(receive(pair), -EPROTO);
 }
 
-static void a_text_of_any_length_is_ended(void **state)
+TEST_WITH(a_text_of_any_length_is_ended, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	char text[PROTOCOL_MOST];
@@ -307,7 +304,7 @@ static void a_text_of_any_length_is_ended(void **state)
 	}
 }
 
-static void an_http_request_ends_with_an_empty_line(void **state)
+TEST_WITH(an_http_request_ends_with_an_empty_line, set_up, tear_down)
 {
 	static const char *const requests[] = {
 		"GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n", "GET /\n\n"};
@@ -330,7 +327,7 @@ static void an_http_request_ends_with_an_empty_line(void **state)
 	assert_int_equal(receive(pair), -EPROTO);
 }
 
-static void a_peer_that_is_gone_is_told(void **state)
+TEST_WITH(a_peer_that_is_gone_is_told, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	struct protocol_hello body = hello("gone");
@@ -344,7 +341,7 @@ static void a_peer_that_is_gone_is_told(void **state)
 		-EPIPE);
 }
 
-static void a_peer_that_does_not_read_is_told(void **state)
+TEST_WITH(a_peer_that_does_not_read_is_told, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	struct protocol_hello body = hello("full");
@@ -406,7 +403,7 @@ static int ask(const struct pair *pair, struct answer answer, char **text)
 	return rc;
 }
 
-static void the_status_may_be_long(void **state)
+TEST_WITH(the_status_may_be_long, set_up, tear_down)
 {
 	const struct answer answer = {
 		.head = {PROTOCOL_MAGIC, PROTOCOL_STATUS, PROTOCOL_STATUS_MOST, 0},
@@ -418,7 +415,7 @@ static void the_status_may_be_long(void **state)
 	free(text);
 }
 
-static void a_status_that_is_cut_is_told(void **state)
+TEST_WITH(a_status_that_is_cut_is_told, set_up, tear_down)
 {
 	const struct answer answer = {.head = {PROTOCOL_MAGIC, PROTOCOL_STATUS, 9, 0},
 				      .sent = 8};
@@ -428,7 +425,7 @@ static void a_status_that_is_cut_is_told(void **state)
 	assert_null(text);
 }
 
-static void a_status_that_is_none_is_refused(void **state)
+TEST_WITH(a_status_that_is_none_is_refused, set_up, tear_down)
 {
 	const struct answer answer = {
 		.head = {PROTOCOL_MAGIC, PROTOCOL_STATUS, PROTOCOL_STATUS_MOST + 1, 0}};
@@ -438,7 +435,7 @@ static void a_status_that_is_none_is_refused(void **state)
 	assert_null(text);
 }
 
-static void a_status_without_memory_is_told(void **state)
+TEST_WITH(a_status_without_memory_is_told, set_up, tear_down)
 {
 	struct pair *pair = *state;
 	struct protocol_head head = {PROTOCOL_MAGIC, PROTOCOL_STATUS, 4, 0};
@@ -451,28 +448,4 @@ static void a_status_without_memory_is_told(void **state)
 	nomem_at(0);
 	assert_int_equal(rc, -ENOMEM);
 	assert_null(text);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(several_messages_come_one_by_one),
-		TEST(a_message_may_come_in_pieces),
-		TEST(descriptors_come_with_their_message),
-		TEST(too_many_descriptors_are_refused),
-		TEST(what_is_no_message_is_refused),
-		TEST(a_text_without_an_end_is_refused),
-		TEST(a_text_of_any_length_is_ended),
-		TEST(an_http_request_ends_with_an_empty_line),
-		TEST(a_peer_that_is_gone_is_told),
-		TEST(a_peer_that_does_not_read_is_told),
-		TEST(the_status_may_be_long),
-		TEST(a_status_that_is_cut_is_told),
-		TEST(a_status_that_is_none_is_refused),
-		TEST(a_status_without_memory_is_told),
-	};
-
-	return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);
 }

@@ -1,16 +1,14 @@
 /* status_test.c - the figures of a shared loader as JSON, OpenMetrics and HTTP. */
 #include "loader/share/wire/status.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 static const char *const datasets[] = {"/data/im\"ages\\", NULL};
@@ -67,13 +65,12 @@ static json_int_t whole(const json_t *object, const char *key)
 	return json_integer_value(value);
 }
 
-static void the_json_is_json_with_all_figures(void **state)
+TEST(the_json_is_json_with_all_figures)
 {
 	const struct share_figures all = figures();
 	json_t *root, *job;
 	char *text;
 
-	(void)state;
 	assert_int_equal(share_status_json(&all, &text), 0);
 	root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
@@ -114,12 +111,11 @@ static void expect(const char *text, const char *part)
 		fail_msg("no '%s' in:\n%s", part, text);
 }
 
-static void counter_metrics_have_type_unit_help_and_an_end(void **state)
+TEST(counter_metrics_have_type_unit_help_and_an_end)
 {
 	const struct share_figures all = figures();
 	char *text;
 
-	(void)state;
 	assert_int_equal(share_status_metrics(&all, &text), 0);
 	expect(text, "# TYPE dsa_share info\n# HELP dsa_share What is served.\n"
 		     "dsa_share_info{mode=\"free\",socket=\"/run/dsa.sock\","
@@ -143,12 +139,11 @@ static void counter_metrics_have_type_unit_help_and_an_end(void **state)
 }
 
 /* Names of metric families: each of a line "# TYPE name .." is there once. */
-static void no_family_comes_twice(void **state)
+TEST(no_family_comes_twice)
 {
 	const struct share_figures all = figures();
 	char *text, *at;
 
-	(void)state;
 	assert_int_equal(share_status_metrics(&all, &text), 0);
 	for (at = strstr(text, "# TYPE "); at != NULL; at = strstr(at + 1, "# TYPE ")) {
 		size_t length = strcspn(at + 7, " ") + 8;
@@ -160,7 +155,7 @@ static void no_family_comes_twice(void **state)
 	free(text);
 }
 
-static void http_has_two_pages(void **state)
+TEST(http_has_two_pages)
 {
 	static const struct {
 		const char *request, *head, *in_body;
@@ -180,7 +175,6 @@ static void http_has_two_pages(void **state)
 	};
 	const struct share_figures all = figures();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *answer, *body, length[64];
 		size_t bytes;
@@ -199,29 +193,15 @@ static void http_has_two_pages(void **state)
 	}
 }
 
-static void memory_may_run_out(void **state)
+TEST(memory_may_run_out)
 {
 	const struct share_figures all = figures();
 	char *answer = NULL;
 	size_t bytes;
 	int rc;
 
-	(void)state;
 	nomem_at(1);
 	rc = share_status_http(&all, "GET /metrics\n\n", &answer, &bytes);
 	nomem_at(0);
 	assert_int_equal(rc, -ENOMEM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_json_is_json_with_all_figures),
-		cmocka_unit_test(counter_metrics_have_type_unit_help_and_an_end),
-		cmocka_unit_test(no_family_comes_twice),
-		cmocka_unit_test(http_has_two_pages),
-		cmocka_unit_test(memory_may_run_out),
-	};
-
-	return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

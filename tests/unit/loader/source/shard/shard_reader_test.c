@@ -2,14 +2,11 @@
 #include "loader/base/random.h"
 #include "loader/source/shard/shard_reader.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SIZE = 9 << 20, GAP = 64 << 10, LEAST = 4 << 10, MEMBER = 1536 };
 
@@ -85,66 +82,6 @@ static void wander(struct shard_window *window, unsigned steps)
 	}
 }
 
-static void bytes_are_the_objects_wherever_it_moves(void **state)
-{
-	(void)state;
-	for (unsigned seed = 0; seed < 8; seed++) {
-		struct shard_window window;
-
-		disk.random.state = way.state = seed;
-		disk.torn = seed % 2 != 0;
-		assert_int_equal(shard_window_init(&window, &object), 0);
-		wander(&window, 600);
-		shard_window_fini(&window);
-	}
-}
-
-static void nothing_is_read_twice_on_the_way(void **state)
-{
-	struct shard_window window;
-
-	(void)state;
-	assert_int_equal(shard_window_init(&window, &object), 0);
-	for (uint64_t at = 0; at < SIZE; at += MEMBER)
-		assert_same(&window, at, 512);
-	shard_window_fini(&window);
-	assert_int_equal(disk.read, SIZE);
-}
-
-static void memory_that_is_short_at_first_is_no_error(void **state)
-{
-	struct shard_window window;
-
-	(void)state;
-	assert_int_equal(shard_window_init(&window, &object), 0);
-	nomem_at(1);
-	for (uint64_t at = 0; at < SIZE; at += MEMBER)
-		assert_same(&window, at, 512);
-	nomem_at(0);
-	shard_window_fini(&window);
-}
-
-/* As it is met ahead of what is looked at, or in its place; and told each time. */
-static void an_error_is_told_where_it_is(void **state)
-{
-	struct shard_window window;
-	uint64_t at = 0;
-	int result = 0;
-
-	(void)state;
-	disk.fails = SIZE / 2 + 1000;
-	assert_int_equal(shard_window_init(&window, &object), 0);
-	for (; at + MEMBER <= disk.fails; at += MEMBER)
-		assert_same(&window, at, MEMBER);
-	for (int i = 0; i < 2; i++) {
-		assert_null(shard_window_get(&window, at, MEMBER, &result));
-		assert_int_equal(result, -EIO);
-	}
-	assert_null(shard_window_get(&window, SIZE - 1, 2, &result));
-	assert_int_equal(result, -ENODATA);
-	shard_window_fini(&window);
-}
-
 static int disk_setup(void **state)
 {
 	(void)state;
@@ -166,19 +103,58 @@ static int disk_end(void **state)
 	return 0;
 }
 
-int main(void)
+TEST_WITH(bytes_are_the_objects_wherever_it_moves, disk_setup, disk_end)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(bytes_are_the_objects_wherever_it_moves,
-						disk_setup, disk_end),
-		cmocka_unit_test_setup_teardown(nothing_is_read_twice_on_the_way,
-						disk_setup, disk_end),
-		cmocka_unit_test_setup_teardown(
-			memory_that_is_short_at_first_is_no_error, disk_setup,
-			disk_end),
-		cmocka_unit_test_setup_teardown(an_error_is_told_where_it_is,
-						disk_setup, disk_end),
-	};
+	for (unsigned seed = 0; seed < 8; seed++) {
+		struct shard_window window;
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+		disk.random.state = way.state = seed;
+		disk.torn = seed % 2 != 0;
+		assert_int_equal(shard_window_init(&window, &object), 0);
+		wander(&window, 600);
+		shard_window_fini(&window);
+	}
+}
+
+TEST_WITH(nothing_is_read_twice_on_the_way, disk_setup, disk_end)
+{
+	struct shard_window window;
+
+	assert_int_equal(shard_window_init(&window, &object), 0);
+	for (uint64_t at = 0; at < SIZE; at += MEMBER)
+		assert_same(&window, at, 512);
+	shard_window_fini(&window);
+	assert_int_equal(disk.read, SIZE);
+}
+
+TEST_WITH(memory_that_is_short_at_first_is_no_error, disk_setup, disk_end)
+{
+	struct shard_window window;
+
+	assert_int_equal(shard_window_init(&window, &object), 0);
+	nomem_at(1);
+	for (uint64_t at = 0; at < SIZE; at += MEMBER)
+		assert_same(&window, at, 512);
+	nomem_at(0);
+	shard_window_fini(&window);
+}
+
+/* As it is met ahead of what is looked at, or in its place; and told each time. */
+TEST_WITH(an_error_is_told_where_it_is, disk_setup, disk_end)
+{
+	struct shard_window window;
+	uint64_t at = 0;
+	int result = 0;
+
+	disk.fails = SIZE / 2 + 1000;
+	assert_int_equal(shard_window_init(&window, &object), 0);
+	for (; at + MEMBER <= disk.fails; at += MEMBER)
+		assert_same(&window, at, MEMBER);
+	for (int i = 0; i < 2; i++) {
+		assert_null(shard_window_get(&window, at, MEMBER, &result));
+		assert_int_equal(result, -EIO);
+	}
+	assert_null(shard_window_get(&window, SIZE - 1, 2, &result));
+	assert_int_equal(result, -ENODATA);
+	shard_window_fini(&window);
 }

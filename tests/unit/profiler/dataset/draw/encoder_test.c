@@ -1,13 +1,10 @@
 /* encoder_test.c - an encoder whose memory is short is fit for the next picture. */
 #include "profiler/dataset/draw/encoder.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SIDE = 512, BYTES = 3 * SIDE * SIDE };
 
@@ -30,7 +27,7 @@ static const uint8_t *encoded(struct encoder *encoder, const uint8_t *rgb, size_
 	return encoder_run(encoder, rgb, (unsigned[]){SIDE, SIDE}, 1, 95, size);
 }
 
-static void each_time_that_room_is_short_is_survived(void **state)
+TEST(each_time_that_room_is_short_is_survived)
 {
 	struct encoder *encoder = encoder_new(), *other = encoder_new();
 	uint8_t *rgb = noise();
@@ -38,7 +35,6 @@ static void each_time_that_room_is_short_is_survived(void **state)
 	unsigned failed = 0;
 	size_t size, other_size;
 
-	(void)state;
 	assert_true(encoder != NULL && other != NULL);
 	while (bytes == NULL && failed < 10) {
 		nomem_at(failed + 1);
@@ -55,23 +51,12 @@ static void each_time_that_room_is_short_is_survived(void **state)
 	encoder_free(other);
 }
 
-static void no_encoder_without_memory(void **state)
+TEST(no_encoder_without_memory)
 {
-	(void)state;
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		nomem_at(nth);
 		assert_null(encoder_new());
 		nomem_at(0);
 	}
 	encoder_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_time_that_room_is_short_is_survived),
-		cmocka_unit_test(no_encoder_without_memory),
-	};
-
-	return cmocka_run_group_tests_name("encoder", tests, NULL, NULL);
 }

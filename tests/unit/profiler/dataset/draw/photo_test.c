@@ -1,16 +1,13 @@
 #include "profiler/dataset/draw/draw.h"
 #include "profiler/dataset/draw/pattern.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
-
-#include <cmocka.h>
 
 static struct draw_config config_of(double mean)
 {
@@ -37,11 +34,10 @@ static double mean_size(double mean, int quality, uint32_t count)
 	return sum / count;
 }
 
-static void sizes_have_the_mean_asked_for(void **state)
+TEST(sizes_have_the_mean_asked_for)
 {
 	static const double means[] = {5e3, 30e3, 110e3, 400e3};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++) {
 		double mean = mean_size(means[i], 91, means[i] > 200e3 ? 20 : 60);
 
@@ -49,11 +45,10 @@ static void sizes_have_the_mean_asked_for(void **state)
 	}
 }
 
-static void sizes_have_it_at_other_qualities(void **state)
+TEST(sizes_have_it_at_other_qualities)
 {
 	static const int qualities[] = {50, 75, 86, 97, 100};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(qualities) / sizeof(qualities[0]); i++) {
 		double small = mean_size(5e3, qualities[i], 60);
 		double larger = mean_size(30e3, qualities[i], 20);
@@ -79,12 +74,11 @@ static void read_header(void *photo, uint32_t number,
 	assert_int_equal(jpeg_read_header(jpeg, TRUE), JPEG_HEADER_OK);
 }
 
-static void files_are_baseline_420_without_restart_markers(void **state)
+TEST(files_are_baseline_420_without_restart_markers)
 {
 	struct draw_config config = config_of(110e3);
 	void *photo = draw_photos.open(&config);
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++) {
 		struct jpeg_decompress_struct jpeg;
 		struct jpeg_error_mgr errors;
@@ -104,13 +98,12 @@ static void files_are_baseline_420_without_restart_markers(void **state)
 	draw_photos.close(photo);
 }
 
-static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
+TEST(half_the_pictures_are_500_wide_and_the_rest_varies)
 {
 	struct draw_config config = config_of(110e3);
 	void *photo = draw_photos.open(&config);
 	unsigned common = 0, upright = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 40; i++) {
 		struct jpeg_decompress_struct jpeg;
 		struct jpeg_error_mgr errors;
@@ -125,14 +118,13 @@ static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
 	assert_in_range(upright, 2, 20);
 }
 
-static void a_picture_depends_on_its_number_alone(void **state)
+TEST(a_picture_depends_on_its_number_alone)
 {
 	struct draw_config config = config_of(20e3);
 	void *one = draw_photos.open(&config), *other = draw_photos.open(&config);
 	const uint8_t *bytes, *again;
 	size_t size, size_again;
 
-	(void)state;
 	draw_photos.take(other, 3, &size);
 	draw_photos.take(other, 11, &size);
 	bytes = draw_photos.take(one, 5, &size);
@@ -145,13 +137,12 @@ static void a_picture_depends_on_its_number_alone(void **state)
 	draw_photos.close(other);
 }
 
-static void opening_says_so_when_memory_runs_out(void **state)
+TEST(opening_says_so_when_memory_runs_out)
 {
 	struct draw_config config = config_of(5e3);
 	void *photo = NULL;
 	unsigned failures = 0;
 
-	(void)state;
 	for (;; failures++) {
 		nomem_at(failures + 1);
 		photo = draw_photos.open(&config);
@@ -163,11 +154,10 @@ static void opening_says_so_when_memory_runs_out(void **state)
 	draw_photos.close(photo);
 }
 
-static void classes_have_names_of_their_own_in_order(void **state)
+TEST(classes_have_names_of_their_own_in_order)
 {
 	char name[PATTERN_NAME], last[PATTERN_NAME] = "";
 
-	(void)state;
 	for (unsigned i = 0; i < PATTERN_CLASSES; i++) {
 		pattern_name(i, name);
 		if (i == 10)
@@ -178,9 +168,8 @@ static void classes_have_names_of_their_own_in_order(void **state)
 	}
 }
 
-static void every_figure_has_an_inside_and_an_outside(void **state)
+TEST(every_figure_has_an_inside_and_an_outside)
 {
-	(void)state;
 	for (unsigned kind = 0; kind < 10; kind++) {
 		unsigned inside = 0;
 
@@ -194,20 +183,4 @@ static void every_figure_has_an_inside_and_an_outside(void **state)
 		}
 		assert_in_range(inside, 800, 6000);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_have_the_mean_asked_for),
-		cmocka_unit_test(sizes_have_it_at_other_qualities),
-		cmocka_unit_test(files_are_baseline_420_without_restart_markers),
-		cmocka_unit_test(half_the_pictures_are_500_wide_and_the_rest_varies),
-		cmocka_unit_test(a_picture_depends_on_its_number_alone),
-		cmocka_unit_test(opening_says_so_when_memory_runs_out),
-		cmocka_unit_test(classes_have_names_of_their_own_in_order),
-		cmocka_unit_test(every_figure_has_an_inside_and_an_outside),
-	};
-
-	return cmocka_run_group_tests_name("photo", tests, NULL, NULL);
 }

@@ -5,17 +5,14 @@
 #include "profiler/io/dsa_io.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static uint64_t owner_of(pid_t pid)
 {
@@ -24,11 +21,10 @@ static uint64_t owner_of(pid_t pid)
 
 /* ---- the page ---- */
 
-static void it_is_whole_and_private(void **state)
+TEST_WITH(it_is_whole_and_private, io_part_setup, io_part_teardown)
 {
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(stat("page", &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(status.st_size, sizeof(struct io_page));
@@ -38,11 +34,10 @@ static void it_is_whole_and_private(void **state)
 	assert_null(attach_self.slot); /* only a batch makes it one that takes part */
 }
 
-static void nothing_is_replaced(void **state)
+TEST_WITH(nothing_is_replaced, io_part_setup, io_part_teardown)
 {
 	struct error err = {0};
 
-	(void)state;
 	scratch_text("mine", "mine");
 	assert_null(io_page_create("mine", IO_WHOLE, &err));
 	assert_int_equal(err.code, EEXIST);
@@ -52,9 +47,8 @@ static void nothing_is_replaced(void **state)
 	assert_int_equal(err.code, ENOENT);
 }
 
-static void another_file_is_refused(void **state)
+TEST_WITH(another_file_is_refused, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	scratch_text("short", IO_MAGIC);
 	io_part_attach("short");
 	assert_null(dsa_io_page());
@@ -81,11 +75,10 @@ static blkcnt_t blocks_of(const char *path)
 }
 
 /* As in another namespace of processes, or where dsa could not be asked for its memory. */
-static void a_spare_one_takes_room_once_it_is_wanted(void **state)
+TEST_WITH(a_spare_one_takes_room_once_it_is_wanted, io_part_setup, io_part_teardown)
 {
 	struct io_page *spare = io_page_create("spare", IO_SPARSE, NULL);
 
-	(void)state;
 	assert_non_null(spare);
 	assert_true(blocks_of("spare") * 512 < (off_t)sizeof(*spare) / 8);
 	attach_begin("page", "spare");
@@ -101,11 +94,10 @@ static void a_spare_one_takes_room_once_it_is_wanted(void **state)
 
 /* ---- slots ---- */
 
-static void a_process_keeps_its_slot(void **state)
+TEST_WITH(a_process_keeps_its_slot, io_part_setup, io_part_teardown)
 {
 	struct io_slot *slot = attach_slot();
 
-	(void)state;
 	assert_non_null(slot);
 	assert_true(slot->owner == owner_of(getpid()));
 	assert_ptr_equal(attach_slot(), slot);
@@ -114,11 +106,10 @@ static void a_process_keeps_its_slot(void **state)
 			 slot - dsa_io_page()->slots);
 }
 
-static void one_that_lives_is_left_alone(void **state)
+TEST_WITH(one_that_lives_is_left_alone, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 
-	(void)state;
 	for (unsigned i = 0; i < IO_SLOTS; i++)
 		page->slots[i].owner = owner_of(getppid());
 	assert_null(attach_slot());
@@ -135,12 +126,11 @@ static void one_that_lives_is_left_alone(void **state)
 	assert_int_equal(io_page_total(page, IO_bytes), 1001);
 }
 
-static void a_child_has_its_own(void **state)
+TEST_WITH(a_child_has_its_own, io_part_setup, io_part_teardown)
 {
 	int status;
 	pid_t child;
 
-	(void)state;
 	dsa_io_batch_begin(1);
 	child = io_part_fork();
 	if (child == 0) {
@@ -176,12 +166,11 @@ static void bury(unsigned *alive)
 	--*alive;
 }
 
-static void workers_that_are_killed_lose_nothing(void **state)
+TEST_WITH(workers_that_are_killed_lose_nothing, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = io_part_page();
 	unsigned alive = 0;
 
-	(void)state;
 	scratch_file("data", FILE_SIZE);
 	for (int i = 0; i < WORKERS; i++) {
 		if (alive == AT_ONCE)
@@ -199,20 +188,4 @@ static void workers_that_are_killed_lose_nothing(void **state)
 	assert_int_equal(io_page_total(page, IO_reads), WORKERS);
 	assert_int_equal(io_page_total(page, IO_bytes), WORKERS * FILE_SIZE);
 	assert_int_equal(page->batch_count, WORKERS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_PAGE(it_is_whole_and_private),
-		IN_PAGE(nothing_is_replaced),
-		IN_PAGE(another_file_is_refused),
-		IN_PAGE(a_spare_one_takes_room_once_it_is_wanted),
-		IN_PAGE(a_process_keeps_its_slot),
-		IN_PAGE(one_that_lives_is_left_alone),
-		IN_PAGE(a_child_has_its_own),
-		IN_PAGE(workers_that_are_killed_lose_nothing),
-	};
-
-	return cmocka_run_group_tests_name("attach", tests, NULL, NULL);
 }

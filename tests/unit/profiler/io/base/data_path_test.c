@@ -1,19 +1,16 @@
 /* data_path_test.c - which files are data. */
 #include "profiler/io/base/data_path.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void pictures_and_archives_are(void **state)
+TEST(pictures_and_archives_are)
 {
 	const char *const paths[] = {
 		"a.jpg",    "/data/train/n01/1.JPEG",  "x.h5",         "/data/x.tar",
@@ -21,13 +18,12 @@ static void pictures_and_archives_are(void **state)
 		"/process", "/dev/shm/images/1.jpg",   "/system/1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		if (!data_path(paths[i]))
 			fail_msg("%s is no data", paths[i]);
 }
 
-static void code_and_the_system_are_not(void **state)
+TEST(code_and_the_system_are_not)
 {
 	const char *const paths[] = {
 		"",
@@ -43,18 +39,16 @@ static void code_and_the_system_are_not(void **state)
 		"/tmp/x.bin (deleted)",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		if (data_path(paths[i]))
 			fail_msg("%s is data", paths[i]);
 }
 
-static void an_open_file_has_its_absolute_path(void **state)
+TEST_WITH(an_open_file_has_its_absolute_path, scratch_setup, scratch_teardown)
 {
 	char path[4096], expected[4096];
 	int fd, ends[2];
 
-	(void)state;
 	scratch_file("some/file", 1);
 	fd = open("some/file", O_RDONLY | O_CLOEXEC);
 	snprintf(expected, sizeof(expected), "%s/some/file", scratch_path());
@@ -75,15 +69,4 @@ static void an_open_file_has_its_absolute_path(void **state)
 	assert_int_equal(data_path_of(ends[0], path, sizeof(path)), -1);
 	close(ends[0]);
 	close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pictures_and_archives_are),
-		cmocka_unit_test(code_and_the_system_are_not),
-		IN_SCRATCH(an_open_file_has_its_absolute_path),
-	};
-
-	return cmocka_run_group_tests_name("data_path", tests, NULL, NULL);
 }

@@ -3,19 +3,16 @@
 #include "profiler/io/kept/written_files.h"
 #include "tests/lib/io_part.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { TICK_US = 20000 }; /* files have the time of a tick */
 
@@ -62,13 +59,13 @@ static void put_back(void)
 	assert_int_equal(system("sh kept/put-back"), 0); /* NOLINT(cert-env33-c) */
 }
 
-static void the_script_names_what_it_moves_and_asks_nothing(void **state)
+TEST_WITH(the_script_names_what_it_moves_and_asks_nothing, io_part_setup,
+	  io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 	char text[4096] = "", line[2048];
 	FILE *script;
 
-	(void)state;
 	scratch_file("model.pt", 100);
 	keep(page);
 	overwrite("model.pt");
@@ -93,14 +90,13 @@ static void *watch_model(void *gone)
 }
 
 /* Whoever watches a program's checkpoint, or kills the program, finds it. */
-static void what_is_moved_is_never_gone(void **state)
+TEST_WITH(what_is_moved_is_never_gone, io_part_setup, io_part_teardown)
 {
 	enum { TIMES = 100 };
 	struct io_page *page = keeping_page();
 	atomic_int gone = 0;
 	pthread_t thread;
 
-	(void)state;
 	scratch_file("model.pt", 100);
 	page->keeping = page->began = UINT64_MAX; /* all is the user's */
 	assert_int_equal(pthread_create(&thread, NULL, watch_model, &gone), 0);
@@ -114,11 +110,11 @@ static void what_is_moved_is_never_gone(void **state)
 	assert_int_equal(gone, 0);
 }
 
-static void one_that_the_script_can_not_name_is_told_as_lost(void **state)
+TEST_WITH(one_that_the_script_can_not_name_is_told_as_lost, io_part_setup,
+	  io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	assert_int_equal(mkdir("kept/put-back", 0700), 0);
 	scratch_file("model.pt", 100);
 	keep(page);
@@ -129,11 +125,10 @@ static void one_that_the_script_can_not_name_is_told_as_lost(void **state)
 	assert_int_equal(scratch_size("kept/1"), 100);
 }
 
-static void one_that_was_added_to_is_kept_later(void **state)
+TEST_WITH(one_that_was_added_to_is_kept_later, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("data", 10);
 	scratch_file("log", 100);
 	keep(page);
@@ -161,12 +156,11 @@ static int add_to(const char *name)
 }
 
 /* Of logs: what is open when the first batch was made, and what is opened later. */
-static void what_was_added_is_cut_off(void **state)
+TEST_WITH(what_was_added_is_cut_off, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 	int held;
 
-	(void)state;
 	scratch_file("data", 10);
 	scratch_file("before", 100);
 	scratch_file("held", 100);
@@ -196,11 +190,10 @@ static void what_was_added_is_cut_off(void **state)
 	}
 }
 
-static void a_log_that_is_rotated_is_whole(void **state)
+TEST_WITH(a_log_that_is_rotated_is_whole, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("data", 10);
 	scratch_file("log", 100);
 	scratch_file("other", 200);
@@ -214,11 +207,10 @@ static void a_log_that_is_rotated_is_whole(void **state)
 	assert_int_equal(scratch_size("other"), 200);
 }
 
-static void another_log_of_that_name_stays(void **state)
+TEST_WITH(another_log_of_that_name_stays, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("data", 10);
 	scratch_file("last/log", 100);
 	scratch_file("best/log", 200);
@@ -272,28 +264,25 @@ static void all_overwrite(const char *new_name)
 	}
 }
 
-static void threads_may_overwrite_at_once(void **state)
+TEST_WITH(threads_may_overwrite_at_once, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	all_overwrite("model.pt");
 }
 
 /* One of them keeps it. */
-static void threads_may_overwrite_a_file_first_at_once(void **state)
+TEST_WITH(threads_may_overwrite_a_file_first_at_once, io_part_setup, io_part_teardown)
 {
-	(void)state;
 	all_overwrite(NULL);
 }
 
 /* Programs have such threads. */
-static void a_small_stack_is_enough(void **state)
+TEST_WITH(a_small_stack_is_enough, io_part_setup, io_part_teardown)
 {
 	enum { STACK = 48 * 1024 };
 	char name[] = "model.pt";
 	pthread_attr_t small;
 	pthread_t thread;
 
-	(void)state;
 	scratch_file(name, 100);
 	keep(keeping_page());
 	pthread_attr_init(&small);
@@ -315,12 +304,11 @@ static void dump(const char *what, unsigned count)
 }
 
 /* A program that dumps pictures, and saves over the user's old file at the end. */
-static void keeping_needs_no_room_for_names(void **state)
+TEST_WITH(keeping_needs_no_room_for_names, io_part_setup, io_part_teardown)
 {
 	enum { MORE = 44 };
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("data", 10);
 	scratch_file("last.pt", 100);
 	keep(page);
@@ -340,11 +328,10 @@ static void keeping_needs_no_room_for_names(void **state)
 }
 
 /* Then what nobody has changed since files are kept is the user's. */
-static void neither_does_it_room_for_marks(void **state)
+TEST_WITH(neither_does_it_room_for_marks, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("last.pt", 100);
 	page->keeping = page->began = clock_real() + 1000000000;
 	memset(page->marks, 0xff, sizeof(page->marks));
@@ -357,13 +344,12 @@ static void neither_does_it_room_for_marks(void **state)
 }
 
 /* Longer than any that the page has room for. */
-static void neither_is_a_path_too_long(void **state)
+TEST_WITH(neither_is_a_path_too_long, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 	char path[900], script[16384] = "";
 	FILE *file;
 
-	(void)state;
 	memset(path, 'd', sizeof(path));
 	for (unsigned i = 200; i < sizeof(path); i += 200)
 		path[i] = '/';
@@ -381,12 +367,11 @@ static void neither_is_a_path_too_long(void **state)
 	assert_non_null(strstr(script, path));
 }
 
-static void what_gets_shorter_is_kept_as_it_was(void **state)
+TEST_WITH(what_gets_shorter_is_kept_as_it_was, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 	int fd;
 
-	(void)state;
 	scratch_file("a", 100);
 	scratch_file("b", 100);
 	keep(page);
@@ -408,12 +393,12 @@ static void what_gets_shorter_is_kept_as_it_was(void **state)
 }
 
 /* What is kept without a copy is the same file. */
-static void what_is_kept_stays_as_it_was_under_other_names(void **state)
+TEST_WITH(what_is_kept_stays_as_it_was_under_other_names, io_part_setup,
+	  io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 	int fd;
 
-	(void)state;
 	scratch_file("a", 100);
 	scratch_file("b", 100);
 	scratch_file("c", 100);
@@ -444,11 +429,10 @@ static void what_is_kept_stays_as_it_was_under_other_names(void **state)
 	assert_int_equal(page->lost_count, 0);
 }
 
-static void what_gets_its_name_back_is_there(void **state)
+TEST_WITH(what_gets_its_name_back_is_there, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("model.pt", 100);
 	assert_int_equal(symlink("model.pt", "latest"), 0);
 	keep(page);
@@ -474,11 +458,10 @@ static uint64_t names_of(const char *path)
 }
 
 /* Or the next one to overwrite the one would overwrite the other, too. */
-static void what_keeps_its_new_name_is_another_file(void **state)
+TEST_WITH(what_keeps_its_new_name_is_another_file, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("last.pt", 100);
 	scratch_file("linked.pt", 50);
 	assert_int_equal(link("linked.pt", "again.pt"), 0);
@@ -496,12 +479,11 @@ static void what_keeps_its_new_name_is_another_file(void **state)
 }
 
 /* Whatever new files of the program may have. */
-static void a_copy_has_permissions_and_times(void **state)
+TEST_WITH(a_copy_has_permissions_and_times, io_part_setup, io_part_teardown)
 {
 	const struct timespec times[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	struct stat status;
 
-	(void)state;
 	scratch_file("a", 100);
 	assert_int_equal(chmod("a", 0666), 0);
 	assert_int_equal(utimensat(AT_FDCWD, "a", times, 0), 0);
@@ -513,11 +495,10 @@ static void a_copy_has_permissions_and_times(void **state)
 }
 
 /* What was the last one becomes the one before, which is overwritten next time. */
-static void checkpoints_that_are_rotated_are_kept(void **state)
+TEST_WITH(checkpoints_that_are_rotated_are_kept, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("last.pt", 100);
 	scratch_file("prev.pt", 50);
 	keep(page);
@@ -531,11 +512,10 @@ static void checkpoints_that_are_rotated_are_kept(void **state)
 	assert_int_equal(scratch_size("prev.pt"), 50);
 }
 
-static void the_first_batch_begins_it(void **state)
+TEST_WITH(the_first_batch_begins_it, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("data", 10);
 	scratch_file("log", 100);
 	scratch_file("model.pt", 100);
@@ -548,11 +528,11 @@ static void the_first_batch_begins_it(void **state)
 }
 
 /* Made before the first batch, since when files are kept. */
-static void what_the_program_made_before_its_first_batch_is_its_own(void **state)
+TEST_WITH(what_the_program_made_before_its_first_batch_is_its_own, io_part_setup,
+	  io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("best.pt", 100);
 	keep(page);
 	scratch_file("last.pt", 50);
@@ -568,11 +548,10 @@ static void what_the_program_made_before_its_first_batch_is_its_own(void **state
 
 /* As what it was called before is not known, beside the one that it replaced; the program's
  * own are not. */
-static void folders_that_are_rotated_are_kept(void **state)
+TEST_WITH(folders_that_are_rotated_are_kept, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 
-	(void)state;
 	scratch_file("last/a", 100);
 	scratch_file("prev/a", 50);
 	keep(page);
@@ -591,12 +570,11 @@ static void folders_that_are_rotated_are_kept(void **state)
 	assert_int_equal(scratch_size("prev/a.2"), 100);
 }
 
-static void links_are_kept(void **state)
+TEST_WITH(links_are_kept, io_part_setup, io_part_teardown)
 {
 	struct io_page *page = keeping_page();
 	char target[8] = "";
 
-	(void)state;
 	scratch_file("good.pt", 100);
 	assert_int_equal(symlink("good.pt", "latest"), 0);
 	keep(page);
@@ -608,35 +586,4 @@ static void links_are_kept(void **state)
 	put_back();
 	assert_int_equal(readlink("latest", target, sizeof(target)), 7);
 	assert_memory_equal(target, "good.pt", 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_PAGE(the_script_names_what_it_moves_and_asks_nothing),
-		IN_PAGE(what_is_moved_is_never_gone),
-		IN_PAGE(one_that_the_script_can_not_name_is_told_as_lost),
-		IN_PAGE(one_that_was_added_to_is_kept_later),
-		IN_PAGE(what_was_added_is_cut_off),
-		IN_PAGE(a_log_that_is_rotated_is_whole),
-		IN_PAGE(another_log_of_that_name_stays),
-		IN_PAGE(threads_may_overwrite_at_once),
-		IN_PAGE(threads_may_overwrite_a_file_first_at_once),
-		IN_PAGE(a_small_stack_is_enough),
-		IN_PAGE(keeping_needs_no_room_for_names),
-		IN_PAGE(neither_does_it_room_for_marks),
-		IN_PAGE(neither_is_a_path_too_long),
-		IN_PAGE(what_gets_shorter_is_kept_as_it_was),
-		IN_PAGE(what_is_kept_stays_as_it_was_under_other_names),
-		IN_PAGE(what_gets_its_name_back_is_there),
-		IN_PAGE(what_keeps_its_new_name_is_another_file),
-		IN_PAGE(a_copy_has_permissions_and_times),
-		IN_PAGE(checkpoints_that_are_rotated_are_kept),
-		IN_PAGE(folders_that_are_rotated_are_kept),
-		IN_PAGE(the_first_batch_begins_it),
-		IN_PAGE(what_the_program_made_before_its_first_batch_is_its_own),
-		IN_PAGE(links_are_kept),
-	};
-
-	return cmocka_run_group_tests_name("written_files", tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 #include "profiler/run/conductor/barrier.h"
 #include "tests/lib/session.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { JOBS = 3 };
 
@@ -62,9 +59,8 @@ static unsigned passed(bool end)
 	return jobs;
 }
 
-static void a_window_begins_where_all_have_settled(void **state)
+TEST_WITH(a_window_begins_where_all_have_settled, make_jobs, drop_jobs)
 {
-	(void)state;
 	ask_all();
 	assert_int_equal(passed(false), 0);
 	window(0)->progress = window(1)->progress = TRACE_SETTLED;
@@ -74,9 +70,8 @@ static void a_window_begins_where_all_have_settled(void **state)
 	assert_int_equal(passed(true), 0);
 }
 
-static void it_ends_where_all_have_enough(void **state)
+TEST_WITH(it_ends_where_all_have_enough, make_jobs, drop_jobs)
 {
-	(void)state;
 	ask_all();
 	window(0)->progress = window(1)->progress = TRACE_ENOUGH;
 	window(2)->progress = TRACE_SETTLED;
@@ -85,9 +80,8 @@ static void it_ends_where_all_have_enough(void **state)
 	assert_int_equal(passed(true), 7);
 }
 
-static void the_next_one_waits_for_all_to_be_over(void **state)
+TEST_WITH(the_next_one_waits_for_all_to_be_over, make_jobs, drop_jobs)
 {
-	(void)state;
 	assert_true(barrier_over(&barrier)); /* nothing was asked for */
 	traces[1]->first_request_ns = 0;
 	assert_false(barrier_over(&barrier)); /* one has not begun */
@@ -104,9 +98,8 @@ static void the_next_one_waits_for_all_to_be_over(void **state)
 	assert_int_equal(passed(false), 0);
 }
 
-static void one_that_left_is_not_waited_for(void **state)
+TEST_WITH(one_that_left_is_not_waited_for, make_jobs, drop_jobs)
 {
-	(void)state;
 	ask_all();
 	traces[1]->in_step = 1;
 	window(0)->progress = window(2)->progress = TRACE_ENOUGH;
@@ -121,9 +114,8 @@ static void one_that_left_is_not_waited_for(void **state)
 	assert_int_equal(barrier_first(&barrier), -1);
 }
 
-static void who_is_waited_for_without_a_sign_of_life_is_lost(void **state)
+TEST_WITH(who_is_waited_for_without_a_sign_of_life_is_lost, make_jobs, drop_jobs)
 {
-	(void)state;
 	ask_all();
 	window(0)->progress = window(2)->progress = TRACE_SETTLED;
 	for (unsigned s = 1; s <= 10; s++)
@@ -134,9 +126,8 @@ static void who_is_waited_for_without_a_sign_of_life_is_lost(void **state)
 	assert_int_equal(barrier_lost(&barrier, 13 * SECOND), -1);
 }
 
-static void who_waits_is_not_lost_however_long(void **state)
+TEST_WITH(who_waits_is_not_lost_however_long, make_jobs, drop_jobs)
 {
-	(void)state;
 	ask_all();
 	window(0)->progress = TRACE_ENOUGH;
 	for (unsigned s = 1; s <= 100; s++) {
@@ -147,9 +138,8 @@ static void who_waits_is_not_lost_however_long(void **state)
 	assert_int_equal(barrier_lost(&barrier, 101 * SECOND), -1);
 }
 
-static void slow_ones_are_given_more_time(void **state)
+TEST_WITH(slow_ones_are_given_more_time, make_jobs, drop_jobs)
 {
-	(void)state;
 	ask_all();
 	window(0)->progress = window(2)->progress = TRACE_SETTLED;
 	barrier_lost(&barrier, SECOND);
@@ -157,21 +147,4 @@ static void slow_ones_are_given_more_time(void **state)
 	assert_int_equal(barrier_lost(&barrier, 9 * SECOND), -1);
 	assert_int_equal(barrier_lost(&barrier, 40 * SECOND), -1);
 	assert_int_equal(barrier_lost(&barrier, 42 * SECOND), 1);
-}
-
-#define WITH_JOBS(test) cmocka_unit_test_setup_teardown(test, make_jobs, drop_jobs)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_JOBS(a_window_begins_where_all_have_settled),
-		WITH_JOBS(it_ends_where_all_have_enough),
-		WITH_JOBS(the_next_one_waits_for_all_to_be_over),
-		WITH_JOBS(one_that_left_is_not_waited_for),
-		WITH_JOBS(who_is_waited_for_without_a_sign_of_life_is_lost),
-		WITH_JOBS(who_waits_is_not_lost_however_long),
-		WITH_JOBS(slow_ones_are_given_more_time),
-	};
-
-	return cmocka_run_group_tests_name("barrier", tests, NULL, NULL);
 }

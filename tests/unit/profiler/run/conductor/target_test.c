@@ -3,11 +3,10 @@
 #include "loader/base/error.h"
 #include "profiler/host/children.h"
 #include "profiler/run/conductor/target.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +18,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATIENCE = 30 /* s */ };
 
@@ -230,12 +227,11 @@ static void be_shell(int keyboard)
 	_exit(control_job(keyboard));
 }
 
-static void in_the_background_the_shell_keeps_its_terminal(void **state)
+TEST_WITH(in_the_background_the_shell_keeps_its_terminal, make_told, drop_told)
 {
 	int keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), status;
 	pid_t shell;
 
-	(void)state;
 	if (keyboard < 0 || grantpt(keyboard) < 0 || unlockpt(keyboard) < 0)
 		skip();
 	shell = fork();
@@ -255,7 +251,7 @@ static int seven(void *context)
 	return 7;
 }
 
-static void a_function_runs_in_a_process(void **state)
+TEST(a_function_runs_in_a_process)
 {
 	sigset_t mask;
 	const struct target_config config = {
@@ -264,7 +260,6 @@ static void a_function_runs_in_a_process(void **state)
 	struct error err = {0};
 	int status;
 
-	(void)state;
 	sigemptyset(&mask);
 	assert_int_equal(target_start(&target, &config, &err), 0);
 	assert_int_equal(waitpid(target.pid, &status, 0), target.pid);
@@ -272,7 +267,7 @@ static void a_function_runs_in_a_process(void **state)
 	assert_int_equal(WEXITSTATUS(status), 7);
 }
 
-static void a_function_that_can_not_be_started_is_an_error(void **state)
+TEST(a_function_that_can_not_be_started_is_an_error)
 {
 	const struct target_config config = {.run = seven, .session = ""};
 	struct rlimit limit, none;
@@ -280,7 +275,6 @@ static void a_function_that_can_not_be_started_is_an_error(void **state)
 	struct error err = {0};
 	int result;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = (struct rlimit){0, limit.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -291,7 +285,7 @@ static void a_function_that_can_not_be_started_is_an_error(void **state)
 }
 
 /* A lock of dsa's is free once dsa has ended, though the function goes on. */
-static void a_function_keeps_no_lock(void **state)
+TEST_WITH(a_function_keeps_no_lock, make_told, drop_told)
 {
 	sigset_t mask;
 	const struct target_config config = {
@@ -300,7 +294,6 @@ static void a_function_keeps_no_lock(void **state)
 	struct target target;
 	char path[64];
 
-	(void)state;
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
 	assert_int_equal(target_start(&target, &config, NULL), 0);
@@ -352,9 +345,8 @@ static void dsa_with_a_child(void)
 	_exit(waitpid(other, NULL, WNOHANG) == 0 ? 0 : 2);
 }
 
-static void leftovers_are_ended_and_older_children_are_not(void **state)
+TEST_WITH(leftovers_are_ended_and_older_children_are_not, make_told, drop_told)
 {
-	(void)state;
 	assert_int_equal(as_dsa(dsa_with_a_child), 0);
 }
 
@@ -390,9 +382,8 @@ static void dsa_whose_child_leaves_a_daemon(void)
 	_exit(kill(told->orphan, 0) == 0 ? 0 : 2);
 }
 
-static void what_older_children_leave_behind_stays(void **state)
+TEST_WITH(what_older_children_leave_behind_stays, make_told, drop_told)
 {
-	(void)state;
 	assert_int_equal(as_dsa(dsa_whose_child_leaves_a_daemon), 0);
 }
 
@@ -403,26 +394,9 @@ static void dsa_that_may_not_end_it(void)
 	_exit(left == told->daemon ? 0 : 1);
 }
 
-static void what_does_not_end_is_given_up(void **state)
+TEST_WITH(what_does_not_end_is_given_up, make_told, drop_told)
 {
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(as_dsa(dsa_that_may_not_end_it), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_function_runs_in_a_process),
-		cmocka_unit_test(a_function_that_can_not_be_started_is_an_error),
-#define WITH_TOLD(name) cmocka_unit_test_setup_teardown(name, make_told, drop_told)
-		WITH_TOLD(a_function_keeps_no_lock),
-		WITH_TOLD(in_the_background_the_shell_keeps_its_terminal),
-		WITH_TOLD(leftovers_are_ended_and_older_children_are_not),
-		WITH_TOLD(what_older_children_leave_behind_stays),
-		WITH_TOLD(what_does_not_end_is_given_up),
-	};
-
-	return cmocka_run_group_tests_name("target", tests, NULL, NULL);
 }
