@@ -4,9 +4,9 @@
  *
  * One table a structure; what is unknown at first and freed in the end, reading, writing,
  * the CSV and the test of dsa-result.5 all follow it, so that they can't disagree. To add a
- * number: a member in profiler/profile.h, its line here, its line in man/dsa-result.5. What a window has,
- * and settings and counts, which baselines hold too, have their lines in
- * profiler/profile.h.
+ * number: a member in profiler/profile.h, its line here, its line in man/dsa-result.5. What a
+ * window has, and settings and counts, which baselines hold too, have their lines in
+ * profiler/profile_fields.h.
  */
 #ifndef DSA_FIELD_H
 #define DSA_FIELD_H

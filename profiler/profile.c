@@ -116,7 +116,7 @@ static double answer_width(const struct profile *profile)
 }
 
 bool profile_stalls_are_vague(const struct profile *profile,
-			      const struct interval stalls[STAGES])
+			      const struct interval *stalls)
 {
 	bool vague = profile->busy.kept && !profile_is_observed(profile) &&
 		     !isfinite(stalls[STAGE_COMPUTE].low);

@@ -69,29 +69,42 @@ static void markdown_shares(FILE *out, const struct profile *profile)
 	putc('\n', out);
 }
 
+static void markdown_change(FILE *out, const struct profile *profile,
+			    const struct profile_prediction *one)
+{
+	const char *limit = profile_word(profile_limits, &one->limit);
+	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
+
+	fputs("| ", out);
+	markdown_text(out, whatif_change_words(words, &one->change));
+	fprintf(out, " | %s%s | ", whatif_gain(gain, &one->speedup),
+		whatif_is_per_job(profile, &one->change) ? " per job" : "");
+	markdown_text(out, limit == NULL ? "" : limit);
+	fputs(" |\n", out);
+}
+
 /* What would help, best first. */
 static void markdown_ranking(FILE *out, const struct profile *profile)
 {
-	const char *head = "| what-if | speed-up | then limited by |\n|---|---|---|\n";
-	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
+	size_t ranked = 0;
 
-	for (uint64_t rank = 1; rank <= profile->prediction_count; rank++)
-		for (size_t i = 0; i < profile->prediction_count; i++) {
-			const struct profile_prediction *one = &profile->predictions[i];
-			const char *limit = profile_word(profile_limits, &one->limit);
-
-			if (one->rank != rank)
-				continue;
-			fprintf(out, "%s| %s | %s%s | %s |\n", head,
-				whatif_change_words(words, &one->change),
-				whatif_gain(gain, &one->speedup),
-				whatif_is_per_job(profile, &one->change) ? " per job"
-									 : "",
-				limit == NULL ? "" : limit);
-			head = "";
-		}
-	if (*head == '\0')
-		putc('\n', out);
+	if (!whatif_was_asked(profile) || profile->model.why != NULL ||
+	    !profile_has_answer(profile))
+		return;
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		if (profile->predictions[i].rank == UNKNOWN)
+			continue;
+		if (ranked == 0 && format_proof_judge(profile) == FORMAT_SPLIT_UNKNOWN)
+			fputs("If the first of the two measurements is right:\n\n",
+			      out);
+		if (ranked++ == 0)
+			fputs("| what-if | speed-up | then limited by "
+			      "|\n|---|---|---|\n",
+			      out);
+		markdown_change(out, profile, &profile->predictions[i]);
+	}
+	fputs(ranked > 0 ? "\n" : "No change that dsa knows would help measurably.\n\n",
+	      out);
 }
 
 /* "- **label:** words", freed; nothing for "". */
@@ -104,13 +117,14 @@ static int markdown_item(FILE *out, const char *label, char *words)
 
 static int markdown_jobs(FILE *out, const struct profile *profile)
 {
-	char label[24];
+	char label[FORMAT_SIZE + 4], number[FORMAT_SIZE];
 	int result = 0;
 
 	for (size_t i = 0; result == 0 && i < profile->job_count; i++) {
 		const struct profile_job *job = &profile->jobs[i];
 
-		snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
+		snprintf(label, sizeof(label), "job %s",
+			 format_count(number, job->job));
 		result = markdown_item(out, label, format_job(profile, job));
 	}
 	return result;
@@ -143,8 +157,7 @@ int markdown_write(const struct profile *profile, const struct form_style *style
 		result = markdown_words(out, "", format_string(format_verdict, profile),
 					"\n\n");
 	markdown_shares(out, profile);
-	if (profile_has_answer(profile))
-		markdown_ranking(out, profile);
+	markdown_ranking(out, profile);
 	if (result == 0)
 		result = markdown_facts(out, profile);
 	return result < 0 ? error_sys(err, ENOMEM, "writing Markdown") : 0;

@@ -4,22 +4,34 @@
 #include "profiler/profile.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
 	TRACK_WINDOWS = 1,
 	TRACK_STEPS,
-	TRACK_DEVICES =
-		1 << 30,  /* beyond all processes, whose tracks are their numbers */
-	MOST_TRACKS = 512 /* that have a name */
+	TRACK_FIRST, /* of processes and devices, in the order in which they come */
+	MOST_TRACKS = 512 /* of these; the rest shares one that has no name */
+};
+
+/* What makes batches, or a kind of work of a device, whose number is its process's own. */
+struct timeline_source {
+	uint32_t pid;
+	uint16_t device, work; /* of batches TRACE_WORKS */
 };
 
 struct timeline_group {
 	FILE *out;
 	const struct trace *trace;
 	unsigned number; /* of the session, from 1 on */
-	uint32_t tracks[MOST_TRACKS];
-	unsigned track_count;
+	struct timeline_source sources[MOST_TRACKS];
+	unsigned source_count;
 	const char *between; /* of events */
+};
+
+static const char *const timeline_works[TRACE_WORKS] = {
+	[TRACE_KERNEL] = "kernels",         [TRACE_COLLECTIVE] = "collectives",
+	[TRACE_COPY_IN] = "copies to it",   [TRACE_COPY_OUT] = "copies from it",
+	[TRACE_COPY_PEER] = "copies in it", [TRACE_MEMSET] = "memory set",
 };
 
 /* Begins an event, which timeline_args() or timeline_end() goes on with. */
@@ -108,20 +120,27 @@ static void timeline_steps(struct timeline_group *group)
 	}
 }
 
-/* Names a track once, as far as there is room to remember which ones have a name. */
-static void timeline_track(struct timeline_group *group, unsigned track,
-			   const char *what, unsigned number)
+/* The track of a source, which is named when it is asked for first. */
+static unsigned timeline_track(struct timeline_group *group, uint32_t pid,
+			       uint16_t device, uint16_t work)
 {
-	char name[48];
+	const struct timeline_source source = {pid, device, work};
+	unsigned track = 0;
+	char name[64];
 
-	for (unsigned i = 0; i < group->track_count; i++)
-		if (group->tracks[i] == track)
-			return;
-	if (group->track_count == MOST_TRACKS)
-		return;
-	group->tracks[group->track_count++] = track;
-	snprintf(name, sizeof(name), "%s %u", what, number);
-	timeline_name(group, "thread_name", track, name);
+	while (track < group->source_count &&
+	       memcmp(&group->sources[track], &source, sizeof(source)) != 0)
+		track++;
+	if (track < group->source_count || track == MOST_TRACKS)
+		return TRACK_FIRST + track;
+	group->sources[group->source_count++] = source;
+	if (work == TRACE_WORKS)
+		snprintf(name, sizeof(name), "batches by process %u", pid);
+	else
+		snprintf(name, sizeof(name), "process %u, device %u: %s", pid, device,
+			 timeline_works[work]);
+	timeline_name(group, "thread_name", TRACK_FIRST + track, name);
+	return TRACK_FIRST + track;
 }
 
 static void timeline_batches(struct timeline_group *group)
@@ -134,10 +153,9 @@ static void timeline_batches(struct timeline_group *group)
 
 		if (batch->end_ns <= batch->begin_ns)
 			continue;
-		timeline_track(group, batch->worker, "batches by process",
-			       batch->worker);
-		timeline_span(group, batch->worker, "batch", batch->begin_ns,
-			      batch->end_ns);
+		timeline_span(group,
+			      timeline_track(group, batch->worker, 0, TRACE_WORKS),
+			      "batch", batch->begin_ns, batch->end_ns);
 		fprintf(group->out,
 			", \"args\": {\"window\": %u, \"samples\": %u, "
 			"\"files\": %u, \"bytes\": %" PRIu64,
@@ -150,26 +168,19 @@ static void timeline_batches(struct timeline_group *group)
 
 static void timeline_devices(struct timeline_group *group)
 {
-	static const char *const works[TRACE_WORKS] = {
-		[TRACE_KERNEL] = "kernels",         [TRACE_COLLECTIVE] = "collectives",
-		[TRACE_COPY_IN] = "copies to it",   [TRACE_COPY_OUT] = "copies from it",
-		[TRACE_COPY_PEER] = "copies in it", [TRACE_MEMSET] = "memory set",
-	};
 	const struct trace *trace = group->trace;
 	uint32_t count = atomic_load(&trace->span_count);
 
 	for (uint32_t i = 0; i < count && i < TRACE_SPANS; i++) {
 		const struct trace_span *span = &trace->spans[i];
-		unsigned track =
-			TRACK_DEVICES + span->device * TRACE_WORKS + span->work;
 
 		if (span->work >= TRACE_WORKS || span->end_ns <= span->start_ns)
 			continue;
-		timeline_track(group, track, "device", span->device);
-		timeline_span(group, track, works[span->work], span->start_ns,
-			      span->end_ns);
-		fprintf(group->out, ", \"args\": {\"device\": %u, \"process\": %u",
-			span->device, span->pid);
+		timeline_span(
+			group,
+			timeline_track(group, span->pid, span->device, span->work),
+			timeline_works[span->work], span->start_ns, span->end_ns);
+		fprintf(group->out, ", \"args\": {\"device\": %u", span->device);
 		timeline_time(group->out, "idle_us", span->idle_ns);
 		fputs("}}", group->out);
 	}
@@ -194,7 +205,7 @@ int timeline_write(FILE *out, const void *timeline, struct error *err)
 	for (unsigned i = 0; i < of->count; i++) {
 		group.trace = of->sessions[i];
 		group.number = i + 1;
-		group.track_count = 0;
+		group.source_count = 0;
 		if (of->count == 1)
 			snprintf(name, sizeof(name), "program");
 		else if (of->launches > 1 && i < of->launches)

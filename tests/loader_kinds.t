@@ -24,7 +24,7 @@ FETCH_OFF, OFF = .02, .03
 SHORT = {"iterable": 2, "ahead": 2, "mapped": 2}
 LONG = {"fork": 2, "spawn": 2, "forkserver": 2, "persistent": 2, "prefetch": 2,
         "timeout": 2, "any_order": 2, "three": 3, "batch_sampler": 2, "forever": 2, "no_batch": 2,
-        "together": 0, "iterable_alone": 0, "connected": 2, "decoded": 2}
+        "together": 2, "iterable_alone": 0, "connected": 2, "decoded": 2}
 # What a run without cached windows says of prep and fetch.
 SPLIT = {"iterable": "replay", "iterable_alone": "replay", "mapped": "none",
          "connected": "none", "decoded": "none"}

@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 20
+#define TRACE_VERSION 21
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -334,6 +334,7 @@ struct trace_window {
 	uint64_t outside_ns;    /* of steps left out, which were no steps of the loop */
 	struct trace_made made;
 	uint64_t catch_up_ns; /* waited before `begin`: driver_ops.ahead */
+	uint32_t settled;     /* batches that were given before it, thrown away */
 };
 
 /* A step that computes for longer than this, and than so many typical ones, is a pause. */

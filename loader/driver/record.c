@@ -147,9 +147,12 @@ static struct trace_step step_part(const struct trace_step *step, uint32_t i,
 	part.steps = 1;
 	part.request_ns = step->request_ns + record_part(wall, i, count);
 	part.end_ns = step->request_ns + record_part(wall, i + 1, count);
-	part.longest_ns = record_part(wall - blocked, i + 1, count) -
-			  record_part(wall - blocked, i, count);
-	part.blocked_ns = part.end_ns - part.request_ns - part.longest_ns;
+	wall = part.end_ns - part.request_ns;
+	part.blocked_ns =
+		record_part(blocked, i + 1, count) - record_part(blocked, i, count);
+	if (part.blocked_ns > wall) /* by rounding */
+		part.blocked_ns = wall;
+	part.longest_ns = wall - part.blocked_ns;
 	part.samples = (uint32_t)(record_part(step->samples, i + 1, count) -
 				  record_part(step->samples, i, count));
 	return part;

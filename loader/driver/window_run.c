@@ -49,6 +49,7 @@ void driver_begin_measuring(struct driver *driver)
 {
 	driver_await_devices(driver);
 	driver->measuring = true;
+	driver->window->settled = driver->batches;
 	if (driver_runs_ahead(driver))
 		driver->ahead = driver->ops->ahead(driver->loader);
 	record_snapshot(driver, &driver->window->begin);

@@ -74,6 +74,12 @@ void looker_free(struct looker *looker)
 	free(looker);
 }
 
+/* By how it begins. */
+static bool look_is_jpeg(const unsigned char *bytes, size_t size)
+{
+	return size >= 2 && bytes[0] == 0xff && bytes[1] == 0xd8;
+}
+
 static int look_read_header(struct looker *looker, const struct sample_file *file,
 			    struct jpeg_info *header, struct error *err)
 {
@@ -92,10 +98,10 @@ static int look_read_header(struct looker *looker, const struct sample_file *fil
 	}
 	if (result == -EFBIG)
 		return 0; /* decoding refuses it */
-	if (result == -EBADMSG)
-		error_set(err, EBADMSG,
-			  jpeg_ended(looker->jpeg) ? "ends within its header"
-						   : "not a JPEG");
+	if (result == -EBADMSG && jpeg_ended(looker->jpeg))
+		error_set(err, EBADMSG, "ends within its header");
+	else if (result == -EBADMSG && !look_is_jpeg(looker->head, head))
+		error_set(err, EBADMSG, "not a JPEG");
 	return result;
 }
 

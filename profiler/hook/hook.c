@@ -98,6 +98,8 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	if (!about->untrained)
 		hook_forget_untrained(hook.trace, hook.page);
 	succeeds = hook_was_left(hook.trace, about->kind);
+	if (succeeds)
+		hook_forget_left(hook.trace, hook.page);
 	hook.calls = *calls;
 	hook.pair = UINT32_MAX;
 	hook.step_ns = hook.batch_ns = 0;

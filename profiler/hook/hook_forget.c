@@ -32,6 +32,14 @@ static void hook_forget_page(struct io_page *page)
 		atomic_store(&page->slowest[i].ns, 0);
 }
 
+/* Of a loader in whose place another drives, before anything was measured. */
+void hook_forget_left(struct trace *trace, struct io_page *page)
+{
+	hook_forget_page(page);
+	atomic_store(&trace->epoch_starts, 0);
+	atomic_store(&trace->epoch_start_ns, 0);
+}
+
 void hook_forget_untrained(struct trace *trace, struct io_page *page)
 {
 	uint64_t done = atomic_load(&trace->driver_done);

@@ -16,6 +16,7 @@ loader drives; every other one is left as it is. If anything is missing the prog
 on as without dsa, and dsa is told why.
 """
 
+import contextlib
 import functools
 import os
 import signal
@@ -40,7 +41,7 @@ SOON_NS = 10**9
 MIXED = 16  # steps in a row
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
-TOGETHER = 256  # batches of one step, before a backward
+TOGETHER = 64  # batches of one step, before a backward
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -125,6 +126,7 @@ class Hook:
         self.mixed_steps = 0  # and in so many before it
         self.training = None
         self.interrupted = False  # by the user
+        self.since = self.since_driven = 0  # batches of others, after so many of its own
         self.taken = 0  # batches of its step under way,
         self.trained = 0  # which began after so many backwards
         self.length = 0  # batches of its epoch, as the program has it
@@ -244,10 +246,7 @@ class Hook:
         self.give_up(error)
         self.library.cut(0)
         try:
-            if self.loading.source == LOADED:  # its workers make what nobody gets
-                self.loading.drain()
-            self.loading.leave(it)
-            self.loading.prime()
+            self.loading.let_go(it)
         except Exception as another:  # the program's is raised again when it asks
             if not is_own(another):
                 raise
@@ -271,15 +270,21 @@ class Hook:
 
     def is_left_for(self, it):
         """The loader that drives is gone, before anything was measured of it, as one that only
-        tried a size of batches."""
-        return (self.loading is not None and not self.observes and self.loader() is None and
-                not self.drives(it) and not self.library.measured())
+        tried a size of batches: others were asked for many batches since."""
+        if (self.loading is None or self.observes or self.loader() is not None or
+                self.drives(it)):
+            return False
+        self.since = self.since + 1 if self.since_driven == self.driven else 0
+        self.since_driven = self.driven
+        return self.since >= MIXED and not self.library.measured()
 
     def drop(self):
         """What it was observed to do so far was to evaluate, or nothing of it was measured:
         libdsa forgets that."""
         if not self.observes:
             self.library.cut(0)
+            with contextlib.suppress(Exception):  # its workers may be gone
+                self.loading.let_go(self.loading.asked[0])
         self.library.close()
         self.loading = self.loader = self.resumed = None
         self.over = self.other = self.paused = False
@@ -398,7 +403,8 @@ class Hook:
         if not self.observes:
             self.check_end(it, entered)
         if self.starts > 0 or self.backwards == self.resumed:
-            self.starts -= self.starts > 0
+            # The step in which training goes on began before that.
+            self.starts = 1 if self.backwards == self.resumed else self.starts - 1
             self.taken = 0
             library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
@@ -427,7 +433,8 @@ class Hook:
         """Of a program that takes several batches before it trains from them they are of one
         step: no window begins or ends between them."""
         more = (0 < self.taken < TOGETHER and self.by_backward and
-                self.backwards == self.trained and self.trains_in == threading.get_ident())
+                self.backwards == self.trained and self.trains_in == threading.get_ident() and
+                not self.library.left())
         self.taken = self.taken + 1 if more else 1
         self.trained = self.backwards
         return more
@@ -486,8 +493,7 @@ class Hook:
         self.taken = 0
         # Workers had no time for it, or it began none.
         timed = self.loading.source != LOADED and not self.paused
-        if not self.observes and it is not self.loading.it and \
-                it._dsa_loader is self.loading.it._dsa_loader:
+        if not self.observes and self.loading.goes_on_for(it):
             self.loading.rest(it)
             self.resume(it)
         else:
@@ -648,7 +654,7 @@ def patch_iterator(hook, module):
     @functools.wraps(plain_reset)
     def _reset(self, *args, **kwargs):
         guarded(hook, Helped.end, self)  # torch has none at work then
-        if self._dsa_given_ns > 0 or self._dsa_began_ns == 0:
+        if not kwargs.get("first_iter", args[1:] and args[1]):
             self._dsa_began_ns = now()
         plain_reset(self, *args, **kwargs)
         guarded(hook, begin, hook, self)
@@ -665,7 +671,13 @@ def patch_iterator(hook, module):
         if hook.driver.ended:
             return iter(())
         it = hook.persists(self)
-        return plain_iter(self) if it is None else it
+        if it is not None:
+            return it
+        began = now()
+        it = plain_iter(self)
+        if isinstance(it, base):  # or a loader of the program's kind gives what it likes
+            it._dsa_start_ns = now() - began  # with what torch does once it is reset
+        return it
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__
     loader.__iter__ = __iter__

@@ -241,6 +241,13 @@ class Loading:
             self.stale = False
             self.drain()
 
+    def goes_on_for(self, it):
+        """True where another iterator of the same loader may be given what this one's workers
+        make: they have the data set as it was when they were started. Not where data end by
+        themselves, in workers that may wait for each other."""
+        return (it is not self.it and it._dsa_loader is self.it._dsa_loader and
+                it._dsa_data_key == self.it._dsa_data_key and not self.stream.renews)
+
     def rest(self, it):
         """One in whose place another gives batches: what it began on its own is thrown away."""
         it._sampler_iter.shut = True
@@ -363,6 +370,13 @@ class Loading:
             stream.shut = False
             for _ in range(it._num_workers * (getattr(it, "_prefetch_factor", 0) or 0)):
                 it._try_put_index()
+
+    def let_go(self, asked):
+        """The program goes on with it as without dsa, from where windows have left it."""
+        if self.source == LOADED:  # its workers make what nobody gets
+            self.drain()
+        self.leave(asked)
+        self.prime()
 
     def leave(self, asked):
         """For good: the sampler has its own end again, of an iterator that had no work, too."""

@@ -13,7 +13,7 @@
 #define BETWEEN 4 /* reads of the loader, at most, that it has not counted yet */
 
 #define NOTHING (1. / 8)  /* of all that is computed: what steps do between pauses */
-#define OFTEN   (1. / 64) /* of the steps: pauses that come so often are of the loop */
+#define OFTEN   (1. / 16) /* of the steps: pauses that come so often are of the loop */
 
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 

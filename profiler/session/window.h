@@ -56,7 +56,8 @@ struct window {
  * Measures window `index` of the session; it may be running, or its target dead. The
  * session must outlive *window. A step whose compute part is above 50 ms and above 8
  * times the window's median is a pause (evaluation, a checkpoint, the runtime), and is
- * left out.
+ * left out; but not where such steps come again and again, and nothing is computed besides:
+ * the program takes several batches before it computes.
  */
 void window_measure(const struct trace *trace, unsigned index, struct window *window);
 

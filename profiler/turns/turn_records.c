@@ -48,18 +48,6 @@ static size_t turn_records_end(const struct trace_step *records, size_t at,
 	return at;
 }
 
-/* Steps before those of the records, as loader/driver/window_run.c counts them. */
-static size_t turn_records_asked(const struct window *window)
-{
-	size_t asked = window->raw->settle, round = window->trace->loader.workers;
-	size_t rounds;
-
-	if (round <= 1)
-		return asked;
-	rounds = (asked + round - 1) / round;
-	return (rounds > SETTLE_ROUNDS ? rounds : SETTLE_ROUNDS) * round;
-}
-
 /* Which of an observed window's records are looked at. */
 struct turn_span {
 	bool all;   /* it is none */
@@ -92,7 +80,7 @@ static struct turn_span turn_records_cut(struct turn_records *records, size_t *a
 	end = !span.all && first < count ? turn_records_end(all, first, count) : count;
 	records->records = all + first;
 	records->record_count = end > first ? end - first : 0;
-	records->settle = turn_records_asked(records->window);
+	records->settle = records->window->raw->settled;
 	*at = end;
 	if (span.all || first >= count)
 		return span;

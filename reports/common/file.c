@@ -126,12 +126,25 @@ static int is_special(const char *path)
 	return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
+/* 0, or what is in the way of writing to path. */
+static int file_obstacle(const char *path)
+{
+	struct stat about;
+	char *folder;
+	int code;
+
+	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+		return EISDIR;
+	folder = is_special(path) ? strdup(path) : folder_of(path);
+	code = folder == NULL ? ENOMEM : access(folder, W_OK) < 0 ? errno : 0;
+	free(folder);
+	return code;
+}
+
 int file_check(const char *path, struct error *err)
 {
-	char *folder = is_special(path) ? strdup(path) : folder_of(path);
-	int code = folder == NULL ? ENOMEM : access(folder, W_OK) < 0 ? errno : 0;
+	int code = file_obstacle(path);
 
-	free(folder);
 	return code == 0 ? 0 : error_sys(err, code, "%s: can't write", path);
 }
 

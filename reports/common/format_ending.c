@@ -137,7 +137,7 @@ static void format_ending_more(FILE *out, const struct profile *profile)
 		fprintf(out, ": --budget %s would do%s",
 			format_budget(budget, profile->budget_needed_s),
 			format_ending_is_far(profile)
-				? "; --observe needs no steps but the training's own"
+				? "; or watch the training as it is with --observe"
 				: "");
 }
 

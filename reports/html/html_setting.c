@@ -211,8 +211,11 @@ static void html_setting_processes(const struct html *html)
 	for (size_t i = 0; i < profile->process_count; i++) {
 		const struct profile_process *process = &profile->processes[i];
 
-		fprintf(html->out, "<tr><td class=\"n\">%llu</td>",
-			(unsigned long long)process->pid);
+		if (process->pid == UNKNOWN)
+			fputs("<tr><td class=\"n\">n/a</td>", html->out);
+		else
+			fprintf(html->out, "<tr><td class=\"n\">%llu</td>",
+				(unsigned long long)process->pid);
 		html_cell(html->out, html_setting_role(profile, process->role));
 		html_number(html->out, format_count(text, process->threads));
 		html_number(html->out, format_seconds(text, process->cpu_s));

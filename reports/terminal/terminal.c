@@ -184,12 +184,13 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 /* One line each, where several were measured. */
 static void terminal_jobs(struct box *box, const struct profile *profile)
 {
-	char label[24];
+	char label[FORMAT_SIZE + 4], number[FORMAT_SIZE];
 
 	for (size_t i = 0; i < profile->job_count; i++) {
 		const struct profile_job *job = &profile->jobs[i];
 
-		snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
+		snprintf(label, sizeof(label), "job %s",
+			 format_count(number, job->job));
 		box_sentence(box, label, format_job(profile, job));
 	}
 }

@@ -96,6 +96,7 @@ struct trace_window *session_add(struct trace *trace,
 		.depth = asked->depth,
 		.hit = asked->hit,
 		.settle = 2,
+		.settled = 2,
 	};
 	session_answer(trace, window, asked);
 	return window;

@@ -196,7 +196,7 @@ def guard_loaders(make_hook):
     from dsa_batches import Stream
     from dsa_hook import patch_iterator
     told = []
-    library = types.SimpleNamespace(refuse=told.append, cut=lambda other: None,
+    library = types.SimpleNamespace(refuse=told.append, cut=lambda other: None, left=lambda: 0,
                                     observes=lambda: 0)
     module = torch.utils.data.dataloader
     hook = make_hook(module, library, lambda it: "plain")

@@ -108,7 +108,7 @@ TEST(processes_and_devices_have_tracks)
 	json_t *events;
 
 	for (uint32_t i = 0; i < 4; i++)
-		trace->batches[i] = (struct trace_batch){.worker = 100 + i % 2,
+		trace->batches[i] = (struct trace_batch){.worker = 1 + i % 2,
 							 .begin_ns = 1000 * i,
 							 .end_ns = 1000 * i + 500,
 							 .io_ns = 200};
@@ -116,15 +116,17 @@ TEST(processes_and_devices_have_tracks)
 	trace->spans[0] = (struct trace_span){
 		.start_ns = 5, .end_ns = 2005, .idle_ns = 1500, .work = TRACE_KERNEL};
 	trace->spans[1] = (struct trace_span){.start_ns = 5}; /* is not whole */
-	atomic_store(&trace->span_count, TRACE_SPANS + 1);    /* some were lost */
+	trace->spans[2] = trace->spans[0];
+	trace->spans[2].pid = 2; /* another process's device 0 */
+	atomic_store(&trace->span_count, TRACE_SPANS + 1); /* some were lost */
 	events = events_of(sessions, 1, 1);
 	assert_int_equal(named(events, "batch", &batch), 4);
 	assert_float_equal(number(batch, "dur"), .5, 1e-9);
 	assert_float_equal(number(batch, "reading_us"), .2, 1e-9);
-	assert_int_equal(named(events, "kernels", &kernels), 1);
+	assert_int_equal(named(events, "kernels", &kernels), 2);
 	assert_float_equal(number(kernels, "ts"), .005, 1e-9);
-	/* windows, training, two processes, a device */
-	assert_int_equal(named(events, "thread_name", &name), 5);
+	/* windows, training, two processes that make batches, two with a device */
+	assert_int_equal(named(events, "thread_name", &name), 6);
 	json_decref(events);
 	session_free(trace);
 }

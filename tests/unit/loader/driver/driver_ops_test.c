@@ -215,6 +215,27 @@ TEST_WITH(batches_that_are_taken_together_are_steps_alike, begin, driven_teardow
 	}
 }
 
+/* Of a loader with four workers, 6 at a time. */
+TEST_WITH(windows_of_batches_taken_together_end, begin, driven_teardown)
+{
+	enum { TOGETHER = 6, ROUND = 4 };
+	struct trace_window *window = driven_ask(TRACE_REAL);
+
+	made_up.driver.round = ROUND;
+	window->settle = 2 * ROUND;
+	window->length_ns = 0;
+	window->min_steps = 1;
+	while (window->state < TRACE_DONE) {
+		assert_in_range(window->steps, 0, 100);
+		assert_true(step());
+		for (int more = 1; more < TOGETHER; more++)
+			driver_delivered(&made_up.driver, DRIVEN_BATCH, 0, 1000);
+	}
+	assert_int_equal(window->settled,
+			 2 * TOGETHER);      /* 8 and those that came with them */
+	assert_int_equal(window->steps, 24); /* whole rounds of whole steps */
+}
+
 TEST_WITH(each_window_is_entered_from_rest_and_left, begin, driven_teardown)
 {
 	struct trace_window *real = driven_ask(TRACE_REAL);

@@ -211,7 +211,7 @@ TEST_WITH(headers_that_the_loader_accepts_are_accepted, scratch_setup, scratch_t
 		assert_int_equal(result.count, 6);
 		assert_int_equal(result.width.quantile[0], 64);
 		assert_int_equal(result.broken, 1);
-		assert_why(&result, "a/twice.jpg", "not a JPEG");
+		assert_why(&result, "a/twice.jpg", "two SOI markers");
 		inspect_free(&result);
 	}
 }

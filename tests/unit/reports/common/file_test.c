@@ -198,3 +198,20 @@ TEST(a_full_disk_is_taken_back)
 		skip();
 	assert_int_equal(status, 0);
 }
+
+TEST(what_is_in_the_way_is_found_before)
+{
+	char folder[TREE_PATH], path[PATH_SIZE];
+	struct error err = {0};
+
+	tree_make(folder);
+	snprintf(path, sizeof(path), "%s/a", folder);
+	assert_int_equal(file_check(path, &err), 0);
+	assert_int_equal(files_in(folder), 0);
+	assert_int_equal(file_check("/dev/null", &err), 0);
+	assert_int_equal(file_check(folder, &err), -EISDIR);
+	snprintf(path, sizeof(path), "%s/b/a", folder);
+	assert_int_equal(file_check(path, &err), -ENOENT);
+	assert_non_null(strstr(err.message, path));
+	tree_remove(folder);
+}
