@@ -203,7 +203,7 @@ def check_validates(scratch):
     tap.ok(result["configuration"]["batch"] == 8 and
            {w["used"] for w in result["windows"]} == {True}, "and its batches are counted",
            result["configuration"], *result["windows"])
-    dsa_run(scratch, "out-within", "-q --budget 6s", "validates", "data", "workers=2", "every=15")
+    dsa_run(scratch, "out-within", "-q --budget 10s", "validates", "data", "workers=2", "every=15")
     windows = result_of(scratch, "out-within")["windows"]
     tap.ok({w["kind"] for w in windows if w["certified"]} >=
            {"synthetic", "loaded", "cached", "real", "prep"} and
