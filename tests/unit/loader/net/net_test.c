@@ -327,6 +327,7 @@ TEST(a_folder_of_the_web_is_as_it_is_typed_or_encoded)
 	}
 }
 
+/* It forks: before there are threads. */
 TEST_FIRST(a_program_may_end_while_its_loader_asks_on, scratch_setup, scratch_teardown)
 {
 	pid_t child;

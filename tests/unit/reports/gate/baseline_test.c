@@ -348,6 +348,7 @@ TEST_WITH(a_baseline_is_written_whole_or_not_at_all, scratch_setup, scratch_tear
 	gate_side_free(&side);
 }
 
+/* Others leave this folder. */
 TEST_FIRST(the_manual_tells_every_key, NULL, NULL)
 {
 	char manual[1 << 16] = "", entry[128];

@@ -345,6 +345,7 @@ static int connect_as_nobody(int go)
 	return recv(job.socket, &byte, 1, 0) == 0 ? 0 : 2;
 }
 
+/* It forks: before there are threads. */
 TEST_FIRST(another_user_is_turned_away, setup, scratch_teardown)
 {
 	int go[2], status;
@@ -403,6 +404,7 @@ static int serve_whom_it_cannot_see(void)
 	return serving_stop(&serving) == 0 ? 0 : 3;
 }
 
+/* It forks, too. */
 TEST_FIRST(a_process_that_can_not_be_seen_is_refused_with_the_reason, setup,
 	   scratch_teardown)
 {
