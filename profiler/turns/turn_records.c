@@ -209,7 +209,7 @@ static int turn_records_steps(struct turn_records *records,
 		steps += records->records[i].steps;
 	if (span->ended && (span->first || room <= steps))
 		records->settle = room > steps ? room - steps : 0;
-	if (room < records->settle + STEPS_ENOUGH)
+	if (room < STEPS_ENOUGH || room - STEPS_ENOUGH < records->settle)
 		return -ENODATA;
 	records->compute_s = calloc(room, sizeof(*records->compute_s));
 	if (records->compute_s == NULL)
