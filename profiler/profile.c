@@ -1,6 +1,5 @@
 /* profile.c - a profile and what it is asked; its tables of words. */
 #include "profiler/profile.h"
-#include "profiler/profile_fields.h"
 #include "profiler/profile_prediction.h"
 
 #include <errno.h>

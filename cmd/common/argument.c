@@ -176,9 +176,8 @@ static void argument_count(struct argp_state *state, const char *value, unsigned
 static void argument_whole(struct argp_state *state, const char *value, uint64_t *whole)
 {
 	const struct argument *argument = argument_current(state);
-
-	/* as results can have it */
-	uint64_t most = argument->most > 0 ? argument->most : INT64_MAX;
+	uint64_t most = argument->most > 0 ? argument->most
+					   : INT64_MAX; /* as results can have it */
 
 	if (number_whole(value, most, whole) && *whole >= argument->least)
 		return;

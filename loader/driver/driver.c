@@ -18,18 +18,13 @@ static bool has_rounds(const struct driver *driver, uint32_t steps)
 	return steps % round == 0 && (round == 1 || steps >= DRIVER_ROUNDS * round);
 }
 
-/* Batches of the step that is under way, or was last. */
-static uint32_t step_batches(const struct driver *driver)
-{
-	return driver->step.steps > 0 ? driver->step.steps : 1;
-}
-
 /* With the step that is under way. */
 static bool has_enough(const struct driver *driver, uint64_t now)
 {
 	const struct trace_window *window = driver->window;
 	uint64_t length = now - window->begin.time_ns;
-	uint32_t steps = window->steps + (driver->stepping ? step_batches(driver) : 0);
+	uint32_t steps =
+		window->steps + (driver->stepping ? driver_step_batches(driver) : 0);
 
 	if (!driver->measuring)
 		return false;
@@ -99,7 +94,7 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		if (driver_stopped(driver))
 			return 0;
 	} else if (!driver->measuring && driver->settle > 0) {
-		uint32_t batches = step_batches(driver);
+		uint32_t batches = driver_step_batches(driver);
 
 		driver->settle -= batches < driver->settle ? batches : driver->settle;
 	}

@@ -27,6 +27,12 @@ void record_extend(const struct driver *driver, uint64_t now);
 /* in_step.c: true while dsa lives; checks that every now and then. */
 bool driver_led(struct driver *driver);
 
+/* Batches of the step that is under way, or was last. */
+static inline uint32_t driver_step_batches(const struct driver *driver)
+{
+	return driver->step.steps > 0 ? driver->step.steps : 1;
+}
+
 /* True while dsa keeps this job in step with others. */
 bool in_step(struct driver *driver);
 

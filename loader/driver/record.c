@@ -161,7 +161,7 @@ static struct trace_step step_part(const struct trace_step *step, uint32_t i,
 void record_step(struct driver *driver, uint64_t now)
 {
 	struct trace_step *step = &driver->step;
-	uint32_t batches = step->steps > 0 ? step->steps : 1;
+	uint32_t batches = driver_step_batches(driver);
 
 	if (!driver->stepping)
 		return;

@@ -32,7 +32,6 @@ static void hook_forget_page(struct io_page *page)
 		atomic_store(&page->slowest[i].ns, 0);
 }
 
-/* Of a loader in whose place another drives, before anything was measured. */
 void hook_forget_left(struct trace *trace, struct io_page *page)
 {
 	hook_forget_page(page);

@@ -59,6 +59,9 @@ void hook_add_batches(struct hook *hook, struct trace_window *window);
 /* Where the loader that was observed has closed, and no backward() ever followed a batch of
  * it: as if none had driven, for one that trains. */
 void hook_forget_untrained(struct trace *trace, struct io_page *page);
+
+/* What was told of a loader that closed before anything was measured, and in whose place
+ * another drives now. */
 void hook_forget_left(struct trace *trace, struct io_page *page);
 
 /* The program has begun another epoch, while it is observed. */

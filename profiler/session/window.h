@@ -43,8 +43,9 @@ struct window {
 	double seconds;          /* of these */
 	double blocked_s;        /* of this, inside dsa_next() */
 	double outside_s;        /* pauses found and left out */
-	double typical_ns; /* what a step computes; 0: there is none, INFINITY: none is a pause */
-	double begin_s, end_s; /* of the measured part, since the session began */
+	double typical_ns;       /* what a step computes; 0: there is none, INFINITY: no
+				  * step of it is a pause */
+	double begin_s, end_s;   /* of the measured part, since the session began */
 	double covariate[WINDOW_COVARIATES]; /* NAN: not counted, or not known of all */
 
 	/* disturbance.h, of all windows of a run together: */

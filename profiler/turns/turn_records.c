@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 enum {
-	SETTLE_ROUNDS = 2,
 	STEPS_ENOUGH = 8, /* fewer say nothing of a loader */
 	IMPOSSIBLE = 100, /* so many times counts a batch delivered before it is made */
 	MOST_TRIED = 1 << 20, /* batches to put in order, of a damaged session */
