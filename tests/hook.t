@@ -320,6 +320,12 @@ def check_meets(scratch):
     tap.ok(done.returncode == 0 and kinds >= {"synthetic", "real"} and
            result["run"].get("target_status") == 0,
            "workers that meet at a barrier come to rest", kinds, result["run"], done.stderr)
+    why = result["model"].get("why", "")
+    tap.ok("samples" not in result["dataset"] and
+           (result["predictions"] or result["split"]["by"] != "replay" or
+            "off" in why or "too little" in why),
+           "a stream without length is predicted, if its model is near enough", why,
+           result["split"])
 
 
 def lasted(done):

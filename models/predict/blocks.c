@@ -37,6 +37,9 @@ int blocks_check(const struct profile *profile, const struct profile_change *cha
 	if (profile->job_count > 1)
 		return error_set(err, ENODATA,
 				 "fetching in blocks is predicted of one job alone");
+	if (profile->dataset_samples == UNKNOWN)
+		return error_set(err, ENODATA,
+				 "how many samples the data set has is not known");
 	if (profile->dataset_samples > SAMPLES_MOST)
 		return error_set(err, ENODATA,
 				 "a data set of more than %d samples is too many to "

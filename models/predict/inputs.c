@@ -197,11 +197,14 @@ static bool inputs_sound(uint64_t count)
 }
 
 /* How much of the data set the kernel keeps: all of it, where real windows were read
- * through a warm cache; else what gives the hits that were drawn. */
+ * through a warm cache; none of a stream, whose reads were timed as they came; else what
+ * gives the hits that were drawn. */
 static double page_share(const struct profile *profile)
 {
 	bool slowed = profile->storage_bandwidth > 0 || profile->storage_latency_s > 0;
 
+	if (profile->split.id == SPLIT_REPLAY)
+		return 0;
 	if (!profile->cache_emulated)
 		return slowed ? 0 : 1;
 	if (isnan(profile->hit_ratio.value))
@@ -257,10 +260,6 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 		return error_set(err, ENODATA,
 				 "an observed run measures no stage alone: run it "
 				 "without --observe");
-	if (profile->dataset_samples == UNKNOWN)
-		return error_set(err, ENODATA,
-				 "no predictions: how many samples the data set has is "
-				 "not known");
 	if (!inputs_counted(profile, inputs->in_turn))
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");

@@ -55,8 +55,9 @@ bool inputs_from_memory(const struct profile *profile)
 enum trace_kind inputs_staged(const struct profile *profile)
 {
 	bool none = isnan(profile->rates[TRACE_CACHED].value);
+	bool told = inputs_from_memory(profile) || profile->split.id == SPLIT_REPLAY;
 
-	return none && inputs_from_memory(profile) ? TRACE_REAL : TRACE_CACHED;
+	return none && told ? TRACE_REAL : TRACE_CACHED;
 }
 
 /* By as many workers as the run has. */

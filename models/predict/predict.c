@@ -112,6 +112,12 @@ static int check_known_storage(const struct model *model,
 					 ? "no file is read for the program's batches: "
 					   "storage and caches change nothing"
 					 : files_in_memory);
+	if (model->profile->split.id == SPLIT_REPLAY &&
+	    (profile_change_has_bucket(change) || !isnan(change->cache_share)))
+		return error_set(
+			err, ENODATA,
+			"the program reads its data as a stream: what a cache or "
+			"a bucket would give of it is not known");
 	if (profile_change_has_bucket(change))
 		return 0;
 	if (lifted && !inputs->storage.native)
@@ -347,7 +353,8 @@ static double predict_listing(const struct profile *profile)
 
 	return requests->listing != UNKNOWN && isnan(requests->listing_age_s)
 		       ? (double)requests->listing
-		       : ceil((double)profile->dataset_samples / MODEL_LISTED);
+		       : ceil(profile_quotient(profile->dataset_samples, 1) /
+			      MODEL_LISTED);
 }
 
 static int predict_cost(const struct model *model, const struct profile_change *change,
@@ -356,16 +363,18 @@ static int predict_cost(const struct model *model, const struct profile_change *
 	struct recipe_effect effect;
 	struct sim_setup setup;
 	double missed = inputs_from_memory(model->profile) ? 0 : 1 - out->hit_ratio;
+	double samples = profile_quotient(model->profile->dataset_samples, 1);
 	struct cost_use use;
 	int result = 0;
 
 	recipes_effect(model->profile, change, &effect, NULL);
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	use = (struct cost_use){
-		.samples = (double)model->profile->dataset_samples,
-		.dataset_bytes = (double)model->profile->dataset_bytes * effect.bytes,
+		.samples = samples,
+		.dataset_bytes = profile_quotient(model->profile->dataset_bytes, 1) *
+				 effect.bytes,
 		.cores = sim_setup_cores(model, change),
-		.traffic = {.reads = (double)model->profile->dataset_samples * missed,
+		.traffic = {.reads = samples * missed,
 			    .listing = predict_listing(model->profile)},
 	};
 	use.traffic.out_bytes = use.dataset_bytes * missed;

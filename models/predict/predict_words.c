@@ -70,18 +70,20 @@ static void predict_recipe_words(const struct model *model,
 				 char *words)
 {
 	const struct profile *profile = model->profile;
-	double bytes = (double)profile->dataset_bytes, samples;
+	double bytes = storage_sample_bytes(profile),
+	       samples = profile_quotient(profile->dataset_samples, 1);
 	struct recipe_effect effect;
+	char all[48] = "";
 
 	words[0] = '\0';
-	samples = (double)profile->dataset_samples;
 	recipes_effect(profile, change, &effect, NULL);
+	if (isfinite(samples))
+		snprintf(all, sizeof(all), ", all of them %.3g GB",
+			 samples * bytes * effect.bytes / 1e9);
 	if (change->decoded || change->resize > 0)
 		snprintf(words, room,
-			 "a sample takes %.0f KB of storage instead of %.0f, all of "
-			 "them %.3g GB%s",
-			 bytes * effect.bytes / samples / 1e3, bytes / samples / 1e3,
-			 bytes * effect.bytes / 1e9,
+			 "a sample takes %.0f KB of storage instead of %.0f%s%s",
+			 bytes * effect.bytes / 1e3, bytes / 1e3, all,
 			 change->resize > 0 ? "; crops see fewer pixels" : "");
 	if (change->decoded || profile_word_known(&change->type))
 		snprintf(words + strlen(words), room - strlen(words),

@@ -40,8 +40,20 @@ static double mean_of_points(const struct profile *profile)
 	return bytes / samples;
 }
 
+/* Of those that were timed; NAN: none was. */
+static double mean_of_draws(const struct profile *profile)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < profile->draw_count; i++)
+		bytes += (double)profile->draws[i].bytes;
+	return bytes / (double)profile->draw_count;
+}
+
 double storage_sample_bytes(const struct profile *profile)
 {
+	if (profile->dataset_samples == UNKNOWN)
+		return mean_of_draws(profile);
 	return profile_quotient(profile->dataset_bytes, profile->dataset_samples);
 }
 

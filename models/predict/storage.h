@@ -41,7 +41,8 @@ struct storage {
 	struct storage_point seen[STORAGE_POINTS];
 };
 
-/* Bytes of a sample on average over the data set; NAN: unknown. */
+/* Bytes of a sample on average over the data set or, where nobody knows how large that is,
+ * over the samples that were timed; NAN: unknown. */
 double storage_sample_bytes(const struct profile *profile);
 
 /* -ENODATA (err): neither S(q) nor emulated storage in the profile, or no size of its

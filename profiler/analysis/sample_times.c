@@ -136,44 +136,60 @@ static bool sample_times_warm(const struct window *windows, size_t count)
 	return warm;
 }
 
-static int sample_times_add_batch(const struct trace_batch *batch, double fetch_s,
-				  struct profile *profile)
+/* `staged`: it was read from memory, and what that took is of prep. */
+static int sample_times_add_batch(const struct trace_batch *batch, bool staged,
+				  double fetch_s, struct profile *profile)
 {
 	double samples = batch->samples;
+	uint64_t read_ns = staged ? 0 : batch->io_ns;
 	struct profile_draw *draw;
 
-	if (batch->samples == 0 || batch->end_ns < batch->begin_ns)
+	if (batch->samples == 0 || batch->end_ns < batch->begin_ns + read_ns)
 		return 0;
 	draw = profile_add_draw(profile);
 	if (draw == NULL)
 		return -ENOMEM;
 	draw->bytes = (uint64_t)((double)batch->bytes / samples);
-	draw->prep_s = (double)(batch->end_ns - batch->begin_ns) * 1e-9 / samples;
+	draw->prep_s =
+		(double)(batch->end_ns - batch->begin_ns - read_ns) * 1e-9 / samples;
 	draw->fetch_s = fetch_s;
 	return 0;
+}
+
+/* What reads take beyond what they take from memory, on average; NAN: not known. */
+static double sample_times_fetch(const struct window *windows, size_t count,
+				 bool listed)
+{
+	const struct trace_loader *loader = &windows[0].trace->loader;
+	double real_s = sample_times_io(windows, count, TRACE_REAL);
+
+	if (loader->storage_bandwidth > 0 || loader->storage_latency > 0)
+		return NAN; /* emulated */
+	if (sample_times_warm(windows, count))
+		return 0; /* but for what disturbs */
+	if (!listed)
+		return real_s;
+	return fmax(0, real_s - sample_times_io(windows, count, TRACE_CACHED));
 }
 
 static int sample_times_add_batches(const struct window *windows, size_t count,
 				    struct profile *profile)
 {
-	const struct trace_loader *loader = &windows[0].trace->loader;
-	bool emulated = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
-	double fetch_s = sample_times_io(windows, count, TRACE_REAL) -
-			 sample_times_io(windows, count, TRACE_CACHED);
+	bool listed = !windows[0].no_list;
+	enum trace_kind kind = listed ? TRACE_CACHED : TRACE_REAL;
+	double fetch_s = sample_times_fetch(windows, count, listed);
 
-	if (sample_times_warm(windows, count))
-		fetch_s = 0; /* but for what disturbs */
-	fetch_s = emulated || isnan(fetch_s) ? NAN : fmax(0, fetch_s);
 	for (size_t i = 0; i < count; i++) {
 		size_t records;
 		const struct trace_batch *batches =
 			window_batches(&windows[i], &records);
 
-		if (windows[i].kind != TRACE_CACHED || !shares_uses(&windows[i]))
+		if (windows[i].kind != kind || !shares_uses(&windows[i]))
 			continue;
 		for (size_t j = 0; j < records && profile->draw_count < SAMPLE_TIMES;
 		     j++)
-			if (sample_times_add_batch(&batches[j], fetch_s, profile) < 0)
+			if (sample_times_add_batch(&batches[j], listed, fetch_s,
+						   profile) < 0)
 				return -ENOMEM;
 	}
 	return 0;

@@ -487,8 +487,50 @@ TEST(a_run_from_memory_knows_no_storage)
 	change.workers = 3;
 	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
 		    .02);
-	profile.dataset_samples = UNKNOWN;
-	refuse(&profile, &change, "how many samples the data set has is not known");
+	profile_free(&profile);
+}
+
+/* Real windows show what its samples take, each of which 2 ms and 3 ms of storage; nobody
+ * knows how many there are. */
+TEST(predicts_a_stream)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = .05 * MS,
+				      .sleep_s = 1.95 * MS,
+				      .native_s = 3 * MS,
+				      .unmeasured = true};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	make_profile(&profile, &run);
+	profile.split.id = SPLIT_REPLAY;
+	profile.dataset_samples = profile.dataset_bytes = UNKNOWN;
+	profile.hit_ratio = profile.rates[TRACE_CACHED] = INTERVAL_UNKNOWN;
+	profile.cache_emulated = false;
+	profile.rates[TRACE_SYNTHETIC] = known_about(1000);
+	profile.rates[TRACE_REAL] = known_about(400);
+	profile.emulated_per_s = NAN;
+	for (size_t i = 0; i < profile.window_count; i++)
+		if (profile.windows[i].kind.id == TRACE_CACHED)
+			profile.windows[i].kind.id = TRACE_REAL;
+	prediction = known_run_predict(&profile, &change);
+	close_to(prediction->per_s.value, 400, 8);
+	close_to(prediction->stalls[STAGE_COMPUTE].value, .4, .01);
+	close_to(prediction->stalls[STAGE_FETCH].value, .6, .01);
+	change.workers = 4;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(prediction->per_s.low < 700); /* reads may get no faster */
+	close_to(prediction->per_s.high, 800, 30);
+	change = PROFILE_NO_CHANGE;
+	change.storage_latency_s = 5 * MS; /* in place of those 3 */
+	close_to(known_run_predict(&profile, &change)->per_s.value, 2000. / 7, 4);
+	change = PROFILE_NO_CHANGE;
+	change.cache_share = .5;
+	refuse(&profile, &change, "as a stream");
+	change = PROFILE_NO_CHANGE;
+	change.bucket_latency_s = 5 * MS;
+	refuse(&profile, &change, "as a stream");
 	profile_free(&profile);
 }
 

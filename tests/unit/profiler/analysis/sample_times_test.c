@@ -210,6 +210,28 @@ static void add_made(struct trace *trace, enum trace_kind kind, unsigned flags,
 	};
 }
 
+/* Of batches that can't be given again: what they took but for that. */
+TEST_WITH(a_streams_prep_is_what_is_no_io, make_session, drop_session)
+{
+	struct trace *trace = *state;
+	struct profile profile;
+
+	trace->loader.kind = TRACE_TORCH;
+	strcpy(trace->loader.no_list, "an IterableDataset");
+	add_made(trace, TRACE_SYNTHETIC, 0, 40);
+	add_made(trace, TRACE_REAL, 0, 24);
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_int_equal(profile.draw_count, 1);
+	assert_true(fabs(profile.draws[0].prep_s - .007) < 1e-9);
+	assert_true(fabs(profile.draws[0].fetch_s - .003) < 1e-9);
+	profile_free(&profile);
+	trace->loader.storage_latency = 1e-3;
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_true(fabs(profile.draws[0].prep_s - .007) < 1e-9);
+	assert_true(isnan(profile.draws[0].fetch_s));
+	profile_free(&profile);
+}
+
 /* Unless files were in memory both times. */
 TEST_WITH(what_workers_read_longer_than_from_memory_is_fetch, make_session,
 	  drop_session)
