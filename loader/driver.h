@@ -181,6 +181,9 @@ void driver_end(struct driver *driver);
 void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 		      uint64_t blocked_ns);
 
+/* The step under way waited so long for a batch of another loader, too. */
+void driver_waited(struct driver *driver, uint64_t blocked_ns);
+
 /*
  * What happened since the batch was delivered, or what the program is about to do, is no
  * step of the loop: the step under way goes into no window, nor does what comes before the

@@ -50,6 +50,7 @@ const struct field field_profile[] = {
 	AT("configuration.shuffle_window", COUNT, shuffle_window),
 	AT("configuration.shuffle_design_effect", NUMBER, shuffle_design_effect),
 	AT("configuration.loaders", COUNT, loaders),
+	AT("configuration.beside", COUNT, beside),
 	AT("configuration.rank", COUNT, rank),
 	AT("configuration.world", COUNT, world),
 	AT("requests.gets", COUNT, requests.gets),

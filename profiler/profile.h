@@ -398,6 +398,9 @@ struct profile {
 	double shuffle_design_effect;
 	bool fetch_depth_auto; /* it was found by what requests to servers took */
 	uint64_t loaders; /* that the program opened; the first is the one measured */
+	uint64_t
+		beside; /* of them, others of which each step has batches, too; UNKNOWN:
+			   * there are none */
 	uint64_t rank,
 		world; /* of a job's the one that was observed; UNKNOWN: it has no
 			       * others, as far as is known */

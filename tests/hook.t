@@ -234,7 +234,8 @@ def check_reuses(scratch):
 def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
     for part, options, why in (
-            ("two same=1", "--observe", "another loader gives a batch in each step"),
+            ("two same=1", "--observe", "another iterator of its loader, or another loader "
+             "each time, gives a batch in each step"),
             ("infers", "", "before a loop was measured: torch's DataLoader made batches, but no "
              "backward() ran between two of them: --observe measures")):
         name, *words = part.split()
@@ -247,6 +248,23 @@ def check_untrained(scratch):
            result["loader"].get("untrained") is True and
            result["processes"][0]["samples"] == FILES - BATCH,
            "infers: observed, and told", done.stdout, done.stderr, result["processes"][0])
+
+
+def check_beside(scratch):
+    """A step waits for both of its loaders, in windows and observed; for none where copies are
+    given."""
+    prep = 4  # ms a sample
+    for options, words in (("--budget 5s", ("kept=1", "seconds=100")), ("--observe", ())):
+        done = dsa_run(scratch, "out-beside", "-q " + options, "two", "data", f"prep={prep}", *words)
+        result = result_of(scratch, "out-beside")
+        waits = {kind: [w["blocked_s"] * 1e3 / w["steps"] for w in result["windows"]
+                        if w["kind"] == kind and w["used"]] for kind in ("real", "synthetic")}
+        tap.ok(done.returncode == 0 and waits["real"] and min(waits["real"]) > 1.9 * prep * BATCH and
+               result["configuration"]["beside"] == 1 and
+               (words == () or waits["synthetic"] and
+                "several loaders in each step" in result["model"]["why"]),
+               f"{options}: two loaders in each step", waits, done.stderr,
+               *(w["why"] for w in result["windows"]))
 
 
 def check_after(scratch):
@@ -264,7 +282,8 @@ def check_after(scratch):
 def check_alone(scratch):
     """A program that was told to go on without dsa is ended by nothing of dsa's."""
     for options in "--budget 1s --grace 1s", "--observe":
-        done = dsa_run(scratch, "out-alone", "-q " + options, "two", "data", "seconds=4")
+        done = dsa_run(scratch, "out-alone", "-q " + options, "two", "data", "same=1",
+                       "seconds=4")
         run = result_of(scratch, "out-alone")["run"]
         tap.ok(done.returncode == 3 and "the end" in done.stdout and
                run["target_status"] == 0 and run["status"] == "target ended" and
@@ -508,6 +527,7 @@ def run_all(scratch, pool):
              "unmeasured": check_unmeasured, "refused": check_refused,
              "validates": check_validates, "untrained": check_untrained,
              "reuses": check_reuses, "after": check_after, "alone": check_alone,
+             "beside": check_beside,
              "breaks": check_breaks, "counts": check_counts, "ahead": check_ahead,
              "wholes": check_wholes, "meets": check_meets, "python": check_python,
              "batches": check_batches,

@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 21
+#define TRACE_VERSION 22
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -490,6 +490,7 @@ struct trace_loader {
 	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
 	uint32_t untrained;    /* 1: no backward() followed a batch of it */
 	uint32_t apart;        /* 1: another thread asks it for batches than trains */
+	uint32_t beside;       /* other loaders of which each step has batches, too */
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can, so far. */
 	char no_list[TRACE_NO_LIST];

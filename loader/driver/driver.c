@@ -120,6 +120,11 @@ void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 	driver->batches++;
 }
 
+void driver_waited(struct driver *driver, uint64_t blocked_ns)
+{
+	driver->step.blocked_ns += blocked_ns;
+}
+
 void driver_skip_step(struct driver *driver)
 {
 	if (driver->stepping && driver->window != NULL && driver->measuring)

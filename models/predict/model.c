@@ -307,6 +307,11 @@ static int model_check(const struct profile *profile, struct error *err)
 		return error_set(err, ENODATA,
 				 "no predictions: dsa has no model of this program's "
 				 "loader");
+	if (profile->beside != UNKNOWN)
+		return error_set(
+			err, ENODATA,
+			"no predictions: dsa has no model of several loaders in "
+			"each step");
 	if (profile_word_known(&profile->split) &&
 	    isnan(profile->rates[inputs_staged(profile)].value))
 		return error_set(

@@ -80,6 +80,8 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	if (loader->steps_per_epoch > 0)
 		profile->steps_per_epoch = loader->steps_per_epoch;
 	profile->loaders = trace->loaders;
+	if (loader->beside > 0)
+		profile->beside = loader->beside;
 	if (loader->world > 1) {
 		profile->rank = loader->rank;
 		profile->world = loader->world;

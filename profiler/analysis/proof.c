@@ -303,6 +303,8 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 	bool cached = !observed && !windows[0].no_list;
 	enum trace_kind kind = cached ? TRACE_CACHED : TRACE_REAL;
 
+	if (windows[0].trace->loader.beside > 0)
+		count = 0; /* its workers' turns are not the steps' alone */
 	for (size_t i = 0; i < count; i++)
 		if (proof_counts(&windows[i], kind, observed))
 			proof_turn_window(&windows[i], kind, &costs, NULL);

@@ -117,6 +117,10 @@ static int split_write(const struct window *windows, const struct split_reads *r
 	default:
 		break;
 	}
+	if (profile->beside != UNKNOWN)
+		return profile_text(&profile->split_why,
+				    "prep and fetch can't be told apart: each step has "
+				    "batches of several loaders");
 	if (reads->unseen != 0)
 		return profile_text(&profile->split_why,
 				    "prep and fetch can't be told apart: how long "

@@ -216,6 +216,24 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 		hook_add_batches(&hook, window);
 }
 
+void dsa_hook_beside(uint32_t loaders)
+{
+	if (hook.trace == NULL)
+		return;
+	hook.trace->loader.beside = loaders;
+	hook_drop_list(&hook, "several loaders in each step");
+	hook.pair = UINT32_MAX;
+	hook.loader = hook.before = 0;
+}
+
+void dsa_hook_waited(uint64_t blocked_ns)
+{
+	if (hook.trace == NULL)
+		return;
+	trace_add(hook.process, TRACE_blocked_ns, blocked_ns);
+	driver_waited(&hook.driver, blocked_ns);
+}
+
 void dsa_hook_renewed(uint64_t ns)
 {
 	if (hook.trace != NULL && hook.driver.window != NULL)
@@ -236,7 +254,7 @@ void dsa_hook_round(uint32_t batches)
 
 void dsa_hook_loader(uint64_t loader)
 {
-	if (hook.trace == NULL)
+	if (hook.trace == NULL || hook.trace->loader.beside > 0)
 		return;
 	hook.before = hook.loader;
 	hook.loader = loader;

@@ -112,6 +112,13 @@ HOOK_EXPORT int dsa_hook_request(uint64_t now);
 /* It was given one of so many samples, after a wait for it. */
 HOOK_EXPORT void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns);
 
+/* So many other loaders give batches in each step from now on, which count as its own: none
+ * of its batches come from HOOK_LIST any more. */
+HOOK_EXPORT void dsa_hook_beside(uint32_t loaders);
+
+/* The step under way waited so long for a batch of one of them. */
+HOOK_EXPORT void dsa_hook_waited(uint64_t blocked_ns);
+
 /* A batch of those that count() makes is there. */
 HOOK_EXPORT void dsa_hook_counted(uint32_t samples);
 

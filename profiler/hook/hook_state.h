@@ -50,6 +50,10 @@ extern const struct driver_ops hook_windows; /* of a struct hook */
  * itself. */
 bool hook_done(struct hook *hook, int result);
 
+/* From now on real windows have the stream as it comes, since batches of `why` can't be given
+ * again. */
+void hook_drop_list(struct hook *hook, const char *why);
+
 /* Brings the loader to rest. */
 void hook_drain(void *hook);
 

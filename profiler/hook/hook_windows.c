@@ -141,7 +141,10 @@ static int hook_source_of(const struct hook *hook, const struct trace_window *wi
 	case TRACE_SYNTHETIC:
 		return HOOK_POOL;
 	case TRACE_LOADED:
-		return hook->trace->loader.workers > 0 ? HOOK_LOADED : -1;
+		return hook->trace->loader.workers > 0 &&
+				       hook->trace->loader.beside == 0
+			       ? HOOK_LOADED
+			       : -1;
 	case TRACE_PREP:
 	case TRACE_CACHED:
 		return hook->no_list ? -1 : HOOK_LIST;
@@ -205,14 +208,14 @@ static void hook_work(void *loader, const struct trace_window *window,
 		hook_done(hook, hook->calls.make(window->workers, length_ns));
 }
 
-/* From now on real windows have the stream as it comes: the first byte of the reason tells
- * that to dsa, which may read it meanwhile. */
-static void hook_drop_list(struct hook *hook)
+/* The first byte of the reason tells that to dsa, which may read it meanwhile. */
+void hook_drop_list(struct hook *hook, const char *why)
 {
-	static const char why[] = "a data set that reads other files each time";
 	char *no_list = hook->trace->loader.no_list;
 
-	memcpy(no_list + 1, why + 1, sizeof(why) - 1);
+	if (hook->no_list)
+		return;
+	io_copy_text(no_list + 1, TRACE_NO_LIST - 1, why + 1);
 	__atomic_store_n(no_list, why[0], __ATOMIC_RELEASE);
 	hook->no_list = true;
 }
@@ -229,7 +232,7 @@ static void hook_judge_list(struct hook *hook, const struct trace_made *made)
 		hook->odd++;
 	if (hook->partly_odd > hook->alike &&
 	    (hook->odd >= ODD_ENOUGH || hook->partly_odd >= PARTLY_ODD_ENOUGH))
-		hook_drop_list(hook);
+		hook_drop_list(hook, "a data set that reads other files each time");
 }
 
 /* Where epochs end, batches are made for steps that do not count. */

@@ -12,7 +12,8 @@ changed.
 
 The driver of the windows is in libdsa-io.so (profiler/hook/hook.h), which is preloaded; here
 is how torch's loader comes to rest, is given a list of batches, and begins anew. One
-loader drives; every other one is left as it is. If anything is missing the program runs
+loader drives, and those that give a batch in each of its steps follow (dsa_beside.py); every
+other one is left as it is. If anything is missing the program runs
 on as without dsa, and dsa is told why.
 """
 
@@ -29,11 +30,12 @@ import dsa_library
 import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count
+from dsa_beside import Together
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
                         leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher
-from dsa_loading import LOADED, POOLED, Helped, Loading, with_workers
-from dsa_transforms import key_of
+from dsa_loading import LOADED, POOLED, STREAM, Helped, Loading, with_workers
+from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED = 1, 2  # enum trace_beyond
@@ -50,13 +52,6 @@ NEEDED_OF_WORKERS = "_task_info", "_try_put_index", "_prefetch_factor"
 MAP = 0  # _DatasetKind.Map
 
 now = time.monotonic_ns
-
-
-def is_like(one, other):
-    """True of a data set, and of one that the program made anew: torch's own classes, which
-    have others in them, may have anything."""
-    return (type(one) is type(other) and
-            type(one).__module__.partition(".")[0] != "torch" and key_of(one) == key_of(other))
 
 
 def name_of_data(dataset):
@@ -122,8 +117,9 @@ class Hook:
         self.observes = None  # what dsa wants, once that was looked at
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
-        self.mixed = False  # another loader gave a batch in the step under way,
-        self.mixed_steps = 0  # and in so many before it
+        self.together = None  # it, and loaders beside it
+        self.mixed = {}  # others that gave a batch in the step under way, by their id,
+        self.mixed_steps = []  # and in those before it
         self.training = None
         self.interrupted = False  # by the user
         self.since = self.since_driven = 0  # batches of others, after so many of its own
@@ -145,9 +141,12 @@ class Hook:
             self.drop()
         if not self.drives(it):
             return self.next_of_other(it)
+        return self.asked_for(it, self.step)
+
+    def asked_for(self, it, give):
         self.inside = True
         try:
-            return self.step(it)
+            return give(it)
         except Exception as error:
             if not is_own(error):
                 raise
@@ -195,10 +194,14 @@ class Hook:
         return True
 
     def next_of_other(self, it):
-        if self.loading is not None:  # a step with this in it is none of the loop
+        if self.loading is not None:
+            beside = self.together.of(it)
+            if beside is not None:
+                return self.asked_for(it, beside.give)
             self.loading.open(it)
-            self.library.outside()
-            self.mixed |= self.is_read_in_turn(it)
+            self.library.outside()  # a step with this in it is none of the loop
+            if self.is_read_in_turn(it):
+                self.mixed[id(it._dsa_loader)] = it._dsa_loader  # it may be gone: no key
         elif self.is_to_drive(it) and self.takes(it):
             return self.next(it)
         else:
@@ -246,7 +249,9 @@ class Hook:
         self.give_up(error)
         self.library.cut(0)
         try:
-            self.loading.let_go(it)
+            self.loading.let_go(it if it._dsa_loader is self.loader else
+                                self.loading.asked[0])
+            self.together.let_go()
         except Exception as another:  # the program's is raised again when it asks
             if not is_own(another):
                 raise
@@ -285,11 +290,12 @@ class Hook:
             self.library.cut(0)
             with contextlib.suppress(Exception):  # its workers may be gone
                 self.loading.let_go(self.loading.asked[0])
+                self.together.let_go()
         self.library.close()
         self.loading = self.loader = self.resumed = None
         self.over = self.other = self.paused = False
         self.starts = self.taken = 0
-        self.mixed, self.mixed_steps = False, 0
+        self.mixed, self.mixed_steps = {}, []
 
     def has_waited(self, it):
         """True of the loader with most steps, when no backward() will come."""
@@ -326,12 +332,14 @@ class Hook:
         serves, self.by_backward = self.served(it), self.is_trained(it)
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
-        if not self.driver.open(self.about(serves), loading):
+        together = Together(loading)
+        if not self.driver.open(self.about(serves), together):
             if self.by_backward or not self.early:
                 self.turn_off()
             self.early = False
             return False
-        self.loading, self.training = loading, Training(self.backwards, self.by_backward)
+        self.loading, self.together = loading, together
+        self.training = Training(self.backwards, self.by_backward)
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
@@ -480,12 +488,30 @@ class Hook:
         return it
 
     def check_mixed(self):
-        """Two loaders that are read in turn have no step of their own."""
-        self.mixed_steps = self.mixed_steps + 1 if self.mixed else 0
-        self.mixed = False
-        if self.mixed_steps == MIXED and not self.is_provisional():
-            raise Unmeasured("another loader gives a batch in each step, so that none is of "
-                             "one loader alone: dsa.watch() measures what yields both")
+        """Loaders that are read in turn have their steps together."""
+        steps = self.mixed_steps
+        steps.append(self.mixed)
+        del steps[:-MIXED if self.mixed else None]
+        self.mixed = {}
+        if len(steps) < MIXED or self.is_provisional():
+            return
+        seen = {key: one for step in steps for key, one in step.items()}
+        often = [one for key, one in seen.items() if one is not self.loader and
+                 2 * sum(key in step for step in steps) >= MIXED]
+        if not often:
+            raise Unmeasured("another iterator of its loader, or another loader each time, gives "
+                             "a batch in each step: dsa.watch() measures what yields both")
+        steps.clear()
+        self.join(often)
+
+    def join(self, loaders):
+        """Those give a batch in each step."""
+        if not self.observes:
+            self.library.cut(0)
+            if self.loading.source != STREAM:
+                self.loading.drain()
+                self.loading.start(STREAM)
+        self.library.beside(self.together.join(loaders))
 
     def begin_epoch(self, it, entered):
         """The program began another one, and has its first batch: what that cost is no step."""

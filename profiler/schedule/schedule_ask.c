@@ -66,7 +66,7 @@ static void curve_windows_plan_made(struct curve_windows *extras,
 	if (loader->kind != TRACE_TORCH)
 		return;
 	for (int i = 0; i < 2; i++) {
-		if (loader->workers > 0)
+		if (loader->workers > 0 && loader->beside == 0)
 			curve_windows_add(extras, TRACE_LOADED, 0, 0);
 		if (listed)
 			curve_windows_add(extras, TRACE_PREP, 0, 0);

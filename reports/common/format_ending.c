@@ -212,7 +212,14 @@ void format_outside(FILE *out, const struct profile *profile)
 
 void format_which_loader(FILE *out, const struct profile *profile)
 {
-	if (profile->loaders != UNKNOWN && profile->loaders > 1)
+	if (profile->beside != UNKNOWN)
+		fprintf(out,
+			"each step has batches of %llu other loader%s, too: its waits "
+			"for "
+			"all of them count; samples are those of one",
+			(unsigned long long)profile->beside,
+			profile->beside == 1 ? "" : "s");
+	else if (profile->loaders != UNKNOWN && profile->loaders > 1)
 		fprintf(out,
 			"the first of %llu that the program opened: the one that was "
 			"asked for a batch first",

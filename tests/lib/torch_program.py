@@ -266,14 +266,15 @@ def reuses(folder, workers=2, leaves=10**6, epochs=3, first=0):
         print(seen, flush=True)
 
 
-def two(folder, seconds=0, same=0):
-    """Loaders that are read in turn, which nobody keeps, or iterators of the same one, for so
-    long or two epochs."""
-    training, data = Training(10**5), Files(folder, 0)
+def two(folder, seconds=0, same=0, prep=0, kept=0):
+    """Loaders that are read in turn, which the program keeps or not, or iterators of the same
+    one, for so long or two epochs."""
+    training, data, more = Training(10**5), Files(folder, prep), Files(folder, prep)
     loader, epochs, end = loader_of(data), 0, time.monotonic() + seconds
+    other = loader if same else loader_of(more)
     while epochs < 2 or time.monotonic() < end:
         epochs += 1
-        turns = zip(loader, loader) if same else zip(loader_of(data), loader_of(Files(folder, 0)))
+        turns = zip(loader, other) if same or kept else zip(loader_of(data), loader_of(more))
         for one, _ in turns:
             training.step(one)
     print("the end", flush=True)

@@ -1,0 +1,116 @@
+"""Loaders that give a batch in each step, too, beside the one that drives, as in
+zip(labelled, unlabelled): brought into the same windows, so that a step waits for all of them,
+or for none."""
+
+import time
+
+from dsa_batches import POOL_LEAST
+from dsa_driver import copied
+from dsa_loading import POOL, POOLED, Loading
+from dsa_transforms import is_like
+
+now = time.monotonic_ns
+
+
+class Beside(Loading):
+    """One of them. What it does follows the one that drives."""
+
+    def __init__(self, first, loader):
+        super().__init__(first.module, first.next_of, first.library, first.observes)
+        self.first, self.loader = first, loader
+        self.loads = None  # its data set and batch
+
+    def succeeds(self, it):
+        """True where the program made its loader anew, and that is none like the one that
+        drives."""
+        if self.loader() is not None or self.loads is None or self.loads[1:] != it._dsa_loads[1:]:
+            return False
+        dataset, drives = it._dsa_loads[0], self.first.asked[0]._dsa_loads[0]
+        if dataset is drives or not (dataset is self.loads[0] or
+                                     is_like(dataset, self.loads[0]) and
+                                     not is_like(dataset, drives)):
+            return False
+        self.loader = it._dsa_loader
+        return True
+
+    def count_those_of(self, it):
+        """Those of all loaders do."""
+
+    def follow(self, it):
+        """The program began another epoch of it."""
+        self.loads = it._dsa_loads
+        self.take_over(it, it)
+        if self.observes:
+            return
+        self.stream.endless = lambda: not self.library.left()
+        if self.first.source in POOLED:
+            self.drain()
+            if not self.pool.masters:
+                self.fill(POOL_LEAST)
+            self.source = POOL
+
+    def give(self, it):
+        """The iterator's next batch, or a copy in its place."""
+        library, began = self.library, now()
+        if self.asked != (it, it._sampler_iter):
+            library.outside()
+            self.follow(it)
+        try:
+            batch, _ = copied(self.pool.give) if self.source in POOLED else self.next()
+        except BaseException:
+            library.outside()
+            raise
+        library.waited(now() - began)
+        it._dsa_steps += 1
+        return batch
+
+
+class Together:
+    """The loader that drives, and those beside it: what struct hook_calls asks for, all of them
+    do."""
+
+    def __init__(self, first):
+        self.first, self.beside = first, []
+
+    def join(self, loaders):
+        """References to more of them. How many there are now."""
+        self.beside = [one for one in self.beside if one.loader() is not None]
+        self.beside += [Beside(self.first, loader) for loader in loaders]
+        return len(self.beside)
+
+    def of(self, it):
+        """The one of that iterator; None: it is of another loader."""
+        own = [one for one in self.beside if one.loader is it._dsa_loader]
+        own = own or [one for one in self.beside if one.succeeds(it)]
+        return own[0] if own else None
+
+    def begun(self):
+        return [one for one in self.beside if one.it is not None]
+
+    def drain(self):
+        for one in (self.first, *self.begun()):
+            one.drain()
+
+    def list(self, batches):
+        if not self.beside:
+            return self.first.list(batches)
+        for one in (self.first, *self.begun()):
+            one.pool.clear()
+            one.fill(batches)
+        return 0
+
+    def start(self, source):
+        for one in (self.first, *self.begun()):
+            one.start(source)
+
+    def count(self, samples):
+        self.first.count(samples)
+
+    def make(self, workers, ns):
+        return self.first.make(workers, ns)
+
+    def let_go(self):
+        """The program goes on with those beside as without dsa, from where windows have left
+        them."""
+        for one in self.begun():
+            one.let_go(one.asked[0])
