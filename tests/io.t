@@ -528,6 +528,20 @@ print(count, after - before - own)
           2 * seen["bytes"] <= kernel <= 2 * seen["bytes"] + 200000,
           "all that a process reads is seen: the kernel counts the same", kernel, seen)
     tap.ok(seen["seen_bytes"] == seen["proc_bytes"] > 0, "and the page says so", seen)
+    program.make()
+    done = program.python("""
+import subprocess, time
+since, child = time.monotonic(), None
+while time.monotonic() < since + .3:
+    begin(0)
+    read(0)
+    end(1)
+    if child is None and time.monotonic() > since + .1:
+        child = subprocess.run(["cat", at(1)], stdout=subprocess.DEVNULL, env={})
+""")
+    seen = program.seen()
+    check(tap, done, seen["seen_bytes"] == seen["proc_bytes"] > 0,
+          "what a child read is not its parent's", seen["seen_bytes"], seen["proc_bytes"])
 
 
 def emulated(tap, program):

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define OFTEN 100000000u /* ns between two looks */
 
@@ -14,6 +15,7 @@
 static struct coverage {
 	uint64_t looked_ns; /* 0: never in this process */
 	uint64_t seen, proc;
+	uint64_t children;    /* that ended: a count that grows with each */
 	_Atomic uint64_t own; /* read by this library meanwhile */
 } coverage;
 
@@ -41,6 +43,14 @@ static bool coverage_proc(uint64_t *bytes)
 	return true;
 }
 
+static uint64_t coverage_children(void)
+{
+	struct rusage usage = {0};
+
+	syscall(SYS_getrusage, RUSAGE_CHILDREN, &usage);
+	return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
 void coverage_own(uint64_t bytes)
 {
 	atomic_fetch_add(&coverage.own, bytes);
@@ -48,22 +58,31 @@ void coverage_own(uint64_t bytes)
 
 void coverage_begin(struct io_slot *slot)
 {
-	if (coverage.looked_ns > 0 || !coverage_proc(&coverage.proc))
+	if (coverage.looked_ns > 0)
+		return;
+	coverage.children = coverage_children();
+	if (!coverage_proc(&coverage.proc))
 		return;
 	coverage.seen = coverage_seen(slot);
 	coverage.looked_ns = 1;
 }
 
+/* What a child read in all its life becomes its parent's once that has waited for it. */
 void coverage_look(struct io_slot *slot)
 {
-	uint64_t now = clock_now(), seen = coverage_seen(slot), proc;
+	uint64_t now = clock_now(), seen = coverage_seen(slot), proc, children;
 
-	if (coverage.looked_ns == 0 || now - coverage.looked_ns < OFTEN ||
-	    !coverage_proc(&proc))
+	if (coverage.looked_ns == 0 || now - coverage.looked_ns < OFTEN)
 		return;
-	attach_add(slot, IO_seen_bytes, seen - coverage.seen);
-	attach_add(slot, IO_proc_bytes, proc - coverage.proc);
+	children = coverage_children();
+	if (!coverage_proc(&proc))
+		return;
+	if (coverage_children() == coverage.children) {
+		attach_add(slot, IO_seen_bytes, seen - coverage.seen);
+		attach_add(slot, IO_proc_bytes, proc - coverage.proc);
+	}
 	coverage.looked_ns = now;
+	coverage.children = children;
 	coverage.seen = seen;
 	coverage.proc = proc;
 }

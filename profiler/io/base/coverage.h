@@ -10,7 +10,8 @@
 /* Before each batch: the first time in a process it begins to count. */
 void coverage_begin(struct io_slot *slot);
 
-/* After each: looks, but not more often than ten times a second. */
+/* After each: looks, but not more often than ten times a second. Where a child was waited for
+ * since, nothing of that time counts. */
 void coverage_look(struct io_slot *slot);
 
 /* This library read so much for itself. */
