@@ -79,10 +79,13 @@ def samples_in(batch):
 
 
 def samples_of(index, batch, collates):
-    """Of a batch: those of its index or, where the data set made it whole, its own."""
-    if isinstance(index, (list, tuple)) and (collates or not isinstance(index, Endless)):
+    """Of a batch: those of its index, which may be an array, or, where the data set made it
+    whole, its own."""
+    if collates:
+        return count(index) or 1
+    if isinstance(index, (list, tuple)) and not isinstance(index, Endless):
         return len(index)
-    return 1 if collates else samples_in(batch)
+    return samples_in(batch)
 
 
 class Stream:
@@ -132,7 +135,7 @@ class Stream:
         index = self.given.popleft()
         samples = samples_of(index, batch, self.collates)
         self.most = max(self.most, samples)
-        self.whole = not isinstance(index, (list, tuple)) and samples > 1
+        self.whole = not (self.collates or isinstance(index, (list, tuple))) and samples > 1
         return samples
 
 

@@ -21,10 +21,13 @@ class Length:
 
 def main():
     """What programs hand to the hook must not fail in it."""
-    from dsa_batches import Pool, count
+    from dsa_batches import Pool, Stream, count
     from dsa_hook import Hook
     from dsa_recipe import innermost
     assert count(Length()) == 0 and count([1]) == 1
+    stream = Stream([], iter([torch.arange(3)]))  # one of NumPy's is as long
+    next(stream)
+    assert stream.returned([None] * 3) == stream.most == 3 and not stream.whole
     itself = types.SimpleNamespace()
     itself.dataset = itself
     assert innermost(itself) == (itself, "SimpleNamespace")
