@@ -79,9 +79,9 @@ def samples_in(batch):
 
 
 def samples_of(index, batch, collates):
-    """Of a batch: those of its index, which may be an array, or, where the data set made it
-    whole, its own."""
-    if collates:
+    """Of a batch: those of its index, which may be an array, or, where the data set made it whole
+    or nobody saw the index, its own."""
+    if collates and index is not None:
         return count(index) or 1
     if isinstance(index, (list, tuple)) and not isinstance(index, Endless):
         return len(index)
@@ -137,6 +137,22 @@ class Stream:
         self.most = max(self.most, samples)
         self.whole = not (self.collates or isinstance(index, (list, tuple))) and samples > 1
         return samples
+
+
+class StatefulStream(Stream):
+    """Of a sampler whose iterator has a state, which programs save and restore: they ask the
+    class whether it has these."""
+
+    def state_dict(self):
+        return self.own.state_dict()
+
+    def load_state_dict(self, state):
+        self.own.load_state_dict(state)
+
+
+def stream_of(sampler, own, renews, collates):
+    is_stateful = hasattr(own, "state_dict") and hasattr(own, "load_state_dict")
+    return (StatefulStream if is_stateful else Stream)(sampler, own, renews, collates)
 
 
 def count(thing):

@@ -29,7 +29,7 @@ import weakref
 import dsa_library
 import dsa_pictures
 import dsa_recipe
-from dsa_batches import Stream, count
+from dsa_batches import Stream, count, stream_of
 from dsa_beside import Together
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
                         leaves_rank, refusal)
@@ -622,16 +622,24 @@ NOBODY = weakref.ref(set())  # the loader of an iterator that was not made as to
 
 
 def wrap(hook, it):
-    """A Stream around the sampler, which torch makes anew for each epoch."""
-    if not hook.off and not isinstance(it._sampler_iter, Stream):
-        it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
-                                  it._dataset_kind != MAP, getattr(it, "_auto_collation", True))
-        it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = it._dsa_driven = 0
-        # One of the program's has to be followed first; what dsa makes itself is at once, and so
-        # is the next epoch's where each ends by its length.
-        if it._dsa_loader is hook.loader and (hook.inside or hook.paused or not hook.by_backward):
-            hook.prolong(it)
-            it._sampler_iter.shut = hook.paused and it is not hook.loading.it
+    """A Stream around the sampler, which torch makes anew for each epoch. True: it was none."""
+    if hook.off or isinstance(it._sampler_iter, Stream):
+        return False
+    it._sampler_iter = stream_of(it._index_sampler, it._sampler_iter, it._dataset_kind != MAP,
+                                 getattr(it, "_auto_collation", True))
+    # One of the program's has to be followed first; what dsa makes itself is at once, and so
+    # is the next epoch's where each ends by its length.
+    if it._dsa_loader is hook.loader and (hook.inside or hook.paused or not hook.by_backward):
+        hook.prolong(it)
+        it._sampler_iter.shut = hook.paused and it is not hook.loading.it
+    return True
+
+
+def wrap_again(hook, it):
+    """Some begin another sampler since, as where they go on from a state that was saved: of what
+    they asked their workers for nobody saw the index."""
+    if hasattr(it, "_sampler_iter") and wrap(hook, it):
+        it._sampler_iter.given.extend([None] * len(getattr(it, "_task_info", ())))
 
 
 def guarded(hook, call, *arguments):
@@ -654,7 +662,8 @@ def know(it, loader):
 
 def begin(hook, it):
     """An iterator begins an epoch; one with workers is reset once they are started, too."""
-    wrap(hook, it)
+    if wrap(hook, it):
+        it._dsa_steps = it._dsa_backwards = it._dsa_driven = 0
     it._dsa_start_ns = now() - it._dsa_began_ns
     hook.began()
 
@@ -690,6 +699,7 @@ def patch_iterator(hook, module):
         tell_fetcher(self)  # another process may be the one that is measured
         if hook.driver.ended:
             raise StopIteration
+        guarded(hook, wrap_again, hook, self)
         return hook.plain(self) if hook.off else hook.next(self)
 
     @functools.wraps(plain_iter)

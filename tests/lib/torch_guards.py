@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 import types
+import typing
 import weakref
 
 import torch
@@ -52,6 +53,7 @@ def main():
     given.data = torch.zeros(3)
     assert pool.give()[0][0].equal(torch.ones(2))
     guard_pinned(Pool(torch))
+    guard_state(Hook)
     guard_patience(Hook(None, None, None))
     guard_skipping()
     guard_waiting()
@@ -70,6 +72,63 @@ def guard_other(kind):
     patch_iterator(hook, module)
     it = iter(torch.utils.data.DataLoader([1, 2]))
     assert next(it) == 1 and it._dataset_fetcher._dsa_key != 0
+
+
+class Saved:
+    """A sampler's iterator with a state, as those of torchdata's StatefulDataLoader."""
+
+    def __init__(self, at=0):
+        self.at = at
+
+    def __iter__(self):
+        return Saved(self.at)
+
+    def __next__(self):
+        self.at += 2
+        return torch.tensor([self.at - 2, self.at - 1])
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+@typing.runtime_checkable
+class Stateful(typing.Protocol):
+    """How programs find what has a state."""
+
+    def state_dict(self):
+        """What load_state_dict() takes."""
+
+    def load_state_dict(self, state):
+        """Goes on from there."""
+
+
+def guard_state(kind):
+    """What a program saves of its sampler is as without dsa; so is what it restores, by a
+    sampler that it begins itself: its batches are counted, too."""
+    from dsa_batches import Stream
+    from dsa_hook import patch_iterator
+    module = torch.utils.data.dataloader
+    library = types.SimpleNamespace(observes=lambda: 0)
+    hook = kind(module, library, module._BaseDataLoaderIter.__next__)
+    patch_iterator(hook, module)
+    it = iter(torch.utils.data.DataLoader(range(9), batch_sampler=Saved()))
+    assert next(it).tolist() == [0, 1]
+    stream = it._sampler_iter
+    assert isinstance(stream, Stream) and stream.most == 2 and not stream.whole
+    assert isinstance(stream, Stateful) and stream.state_dict() == {"at": 2}
+    stream.load_state_dict({"at": 4})
+    assert stream.own.at == 4
+    it._task_info = {0: (0,)}  # asked for when nobody looked
+    it._sampler_iter = Saved(6)
+    assert next(it).tolist() == [6, 7]
+    stream = it._sampler_iter
+    assert isinstance(stream, Stream) and stream.most == 2 and len(stream.given) == 1
+    assert not isinstance(iter(loader_of([1]))._sampler_iter, Stateful) and not hook.off
+    hook.turn_off()
+    Stream.counting = True
 
 
 def guard_skipping():
