@@ -9,6 +9,7 @@
 #include "loader/base/name.h"
 #include "profiler/dataset/archive/shard_form.h"
 #include "profiler/dataset/convert.h"
+#include "profiler/dataset/new_folder.h"
 #include "profiler/dataset/repack.h"
 #include "profiler/dataset/unpack.h"
 
@@ -81,6 +82,9 @@ static void convert_check(struct argp_state *state, void *asked)
 	else if (!command->given && command->config.resize == 0)
 		argument_error(state, "what is to be done? (--resize, such as 256, or "
 				      "--format)");
+	else if (command->given && command->quality > 0)
+		argument_error(state, "--quality goes with --resize: --format copies "
+				      "the samples as they are");
 	else if (!command->given && convert_repacks(&command->repack))
 		argument_error(state, "--prep, --image-feature, --label-feature and "
 				      "--shard-size go with --format");
@@ -230,8 +234,7 @@ static int convert_main(const struct command *self, int argc, char **argv)
 {
 	struct convert_command asked = {.config = {.threads = dataset_threads(),
 						   .stop = &convert_stop,
-						   .progress = progress_show_of},
-					.quality = CONVERT_QUALITY};
+						   .progress = progress_show_of}};
 	struct convert_result result;
 	struct error err = {0};
 	int status;
@@ -239,10 +242,13 @@ static int convert_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &asked);
 	if (asked.repack.shard_size == 0)
 		asked.repack.shard_size = SHARD_USUAL;
-	asked.config.quality = (int)asked.quality;
+	asked.config.quality = asked.quality > 0 ? (int)asked.quality : CONVERT_QUALITY;
 	asked.config.arg = &asked.progress;
 	signals_take(SIGINT, convert_ask_to_stop, 0);
 	signals_take(SIGTERM, convert_ask_to_stop, 0);
+	signals_take(SIGHUP, convert_ask_to_stop, 0);
+	if (new_folder_check_outside(asked.config.to, asked.config.from, &err) < 0)
+		return cmd_fail(&err);
 	if (asked.given && unpack_claims(asked.config.from, asked.repack.prep)) {
 		progress_begin(&asked.progress, "archives", 0);
 		status = convert_unpack(&asked, &err);

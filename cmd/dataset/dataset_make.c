@@ -130,6 +130,7 @@ static int run_make(const struct command *self, int argc, char **argv)
 	make.config.token_bits = make.wide != 0 ? 32 : 16;
 	signals_take(SIGINT, ask_to_stop, 0);
 	signals_take(SIGTERM, ask_to_stop, 0);
+	signals_take(SIGHUP, ask_to_stop, 0);
 	progress_begin(&progress, make_words(make.config.format, 0), make.config.count);
 	make.config.arg = &progress;
 	status = make_run(&make.config, &result, &err);

@@ -6,8 +6,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +45,35 @@ int new_folder_open(struct new_folder *folder, const char *path, struct error *e
 	if (folder->fd < 0)
 		return error_sys(err, errno, "cannot open %s", folder->name);
 	return new_folder_check_empty(folder, err);
+}
+
+/* Where it is or would be made, without links. */
+static bool new_folder_place(const char *path, char place[PATH_MAX])
+{
+	char copy[PATH_MAX];
+
+	if (realpath(path, place) != NULL)
+		return true;
+	return snprintf(copy, sizeof(copy), "%s", path) < (int)sizeof(copy) &&
+	       realpath(dirname(copy), place) != NULL;
+}
+
+int new_folder_check_outside(const char *path, const char *from, struct error *err)
+{
+	char place[PATH_MAX], outer[PATH_MAX], name[NAME_SHOWN], from_name[NAME_SHOWN];
+	size_t length;
+
+	if (realpath(from, outer) == NULL || !new_folder_place(path, place))
+		return 0;
+	length = strcmp(outer, "/") == 0 ? 0 : strlen(outer);
+	if (strncmp(place, outer, length) != 0 ||
+	    (place[length] != '/' && place[length] != '\0'))
+		return 0;
+	return error_set(err, EINVAL,
+			 "%s lies in the data set %s, and would become a part of it: "
+			 "name a folder outside",
+			 name_escape(path, name, sizeof(name)),
+			 name_escape(from, from_name, sizeof(from_name)));
 }
 
 void new_folder_close(struct new_folder *folder)

@@ -23,6 +23,10 @@ struct new_folder {
 int new_folder_open(struct new_folder *folder, const char *path, struct error *err);
 void new_folder_close(struct new_folder *folder);
 
+/* -EINVAL when `path` lies in the folder `from`, a data set: it would become a class there
+ * or more samples, and labels change. Either may be missing. */
+int new_folder_check_outside(const char *path, const char *from, struct error *err);
+
 /* Writes a file below it, whose folder is there. From any thread. 0 or -errno. */
 int new_folder_put(const struct new_folder *folder, const char *path, const void *bytes,
 		   size_t size);

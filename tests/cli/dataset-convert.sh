@@ -88,6 +88,13 @@ dsa dataset convert --resize 0 set other 2>&1 | head -1
 dsa dataset convert --resize 64 --format tar set other 2>&1 | head -1
 dsa dataset convert --format zip set other 2>&1 | head -1
 dsa dataset convert --resize 64 --shard-size 1M set other 2>&1 | head -1
+dsa dataset convert --format tar --quality 80 set other 2>&1 | head -1
+ln -s set link
+for inside in set/other set/bricks/other link/other; do
+	dsa dataset convert --resize 64 set $inside || echo "status $?"
+	dsa dataset convert --format tar "$PWD/link" $inside 2>/dev/null || echo "status $?"
+	[ -e $inside ] || echo "nothing is there"
+done
 dsa dataset convert --resize 64 nowhere other || echo "status $?"
 dsa dataset convert --resize 64 synthetic other || echo "status $?"
 [ -e other ] || echo "nothing is left"

@@ -29,3 +29,9 @@ made --format tokens --classes 2 text | sed 's/,.*//'
 made --format tokens --classes 2 --token-bits 32 --json wide | grep -e bits -e files.: -e format
 find text wide -name '*.u*' | sort | sed -n '1p; $p'
 dsa dataset make --format tokens --token-bits 8 narrow 2>&1 | head -1
+# What the end of a terminal interrupts is removed, as what Ctrl-C does.
+dsa dataset make --count 10000000 --size-mean 4K much 2>stopped &
+until [ -e much ]; do :; done
+kill -HUP $!
+wait $! || sed 's/after [0-9]*/after N/' stopped
+[ -e much ] || echo "nothing is left"
