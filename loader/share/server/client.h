@@ -75,6 +75,7 @@ struct clients {
 	uint64_t serial;
 	unsigned pending, attached; /* connections without a slot; with one */
 	uint64_t came, left, dropped;
+	uint64_t unfit; /* refused for what they want */
 	struct refused refused[REFUSALS];
 };
 

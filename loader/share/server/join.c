@@ -274,6 +274,7 @@ static void join_refuse(struct share_server *server, struct client *client,
 	snprintf(refused.why, sizeof(refused.why), "%s", err->message);
 	protocol_send(client->socket, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,
 		      0);
+	server->clients.unfit++;
 	server_log(server, "%s (pid %d) was refused: %s", client->name,
 		   (int)client->pid, err->message);
 	client_end(server, client, NULL);

@@ -245,6 +245,7 @@ static void share_metrics_fill_counts(struct collected *metrics, uint64_t now)
 	all->came = server->clients.came;
 	all->left = server->clients.left;
 	all->dropped = server->clients.dropped;
+	all->refused = server->clients.unfit;
 	for (int i = 0; i < REFUSALS; i++)
 		all->refused += server->clients.refused[i].all;
 }
