@@ -235,7 +235,7 @@ void check_remote(struct doctor_line *line, const struct check_subject *subject)
 
 	if (objects->samples == 0)
 		check_report(line, DOCTOR_BROKEN,
-			     "see BUCKETS AND WEB SERVERS in dsa_loader(3)", "%s",
+			     "see \"Buckets and web servers\" in dsa_loader(3)", "%s",
 			     objects->why);
 	else
 		check_report(line, DOCTOR_OK, NULL, "%u samples, listed %.0f s ago",

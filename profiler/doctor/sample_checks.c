@@ -49,12 +49,14 @@ static void sample_checks_look(const struct source *source, enum sample_kind kin
 static void sample_checks_report(struct doctor_line *line, const struct source *source,
 				 enum sample_kind kind)
 {
-	static const char *const names[] = {"pictures", "recordings",
-					    "windows of tokens"};
+	static const char *const names[] = {"pictures", "recordings"};
 	struct sample_checks seen = {0};
 
 	sample_checks_look(source, kind, &seen);
-	if (seen.broken == 0)
+	if (kind == SAMPLE_TOKENS)
+		check_report(line, DOCTOR_OK, NULL, "files of tokens, with %u targets",
+			     source_count(source));
+	else if (seen.broken == 0)
 		check_report(line, DOCTOR_OK, NULL, "%u %s, of which %u were looked at",
 			     source_count(source), names[kind], seen.looked);
 	else

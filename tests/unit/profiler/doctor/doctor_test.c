@@ -121,6 +121,8 @@ TEST(tokens_are_looked_at)
 	write_file(file, "abcdefgh", 8, 0600);
 	doctor_examine(&doctor, folder, NULL);
 	assert_int_equal(line(&doctor, "samples")->status, DOCTOR_OK);
+	assert_string_equal(line(&doctor, "samples")->found,
+			    "files of tokens, with 3 targets");
 	unlink(file);
 }
 
