@@ -47,7 +47,7 @@ static void format_ending_precision(FILE *out, const struct profile *profile)
 			format_count(blocks, profile->blocks),
 			profile->blocks == 1 ? "" : "s");
 		if (far)
-			fputs("more are out of reach on this machine", out);
+			fputs("more would need over 10 times the budget", out);
 		else
 			fprintf(out, "--budget %s would measure enough of them",
 				budget);
@@ -57,7 +57,7 @@ static void format_ending_precision(FILE *out, const struct profile *profile)
 		fprintf(out, "±%.*f points instead of ±%.3g; ",
 			fabs(half - wanted) < .05 ? 2 : 1, half, wanted);
 	if (far)
-		fprintf(out, "±%.3g is out of reach on this machine", wanted);
+		fprintf(out, "±%.3g needs over 10 times the budget", wanted);
 	else
 		fprintf(out, "--budget %s would reach ±%.3g", budget, wanted);
 }

@@ -272,10 +272,10 @@ TEST(an_ending_says_what_was_missing)
 	       "±2.1 points instead of ±0.5; --budget 85s would reach ±0.5");
 	profile.budget_needed_s = 401;
 	writes(format_ending, &profile,
-	       "±2.1 points instead of ±0.5; ±0.5 is out of reach on this machine");
+	       "±2.1 points instead of ±0.5; ±0.5 needs over 10 times the budget");
 	profile.precision = .0206; /* which is ±2.1, too */
 	writes(format_ending, &profile,
-	       "±2.10 points instead of ±2.06; ±2.06 is out of reach on this machine");
+	       "±2.10 points instead of ±2.06; ±2.06 needs over 10 times the budget");
 	profile.status.id = STATUS_TARGET_ENDED;
 	writes(format_ending, &profile,
 	       "the program finished first; the shares are known to ±2.1 points, more "
