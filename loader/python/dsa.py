@@ -991,7 +991,7 @@ class Loader:
     deadline     seconds after which a server that gives no answer ends the data [60]
     seed         of shuffle, crop and flip
     rank, world  this program is number rank of world that share the data set
-    epochs       then the data ends [None: never]
+    epochs       after so many, from start_epoch, the data ends [None: never]
     start_epoch, start_step  where to begin
     in_order     do not shuffle
     shuffle      "global": all samples at once, or "blocks": runs of neighbours
