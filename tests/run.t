@@ -153,6 +153,15 @@ def signals(scratch):
         said = file.read()
     tap.ok("heard" in said and not children(), "a signal is passed on", said)
     tap.ok(result_of(scratch)["run"]["status"] == "interrupted", "and told", said)
+    shell = ["sh", "-c", f"trap 'echo >user' USR1; {shlex.join(TRAINER)} & wait; wait"]
+    process = start(scratch, program=shell, windows=1)
+    process.send_signal(signal.SIGUSR1)
+    wait_until(lambda: process.poll() is not None or os.path.exists(scratch.at("user")))
+    begun = windows_begun(scratch)
+    wait_until(lambda: process.poll() is not None or windows_begun(scratch) > begun)
+    tap.ok(process.poll() is None, "SIGUSR1 is passed on to the program, and ends nothing")
+    process.terminate()
+    process.wait(timeout=120)
 
 
 def typed(scratch):

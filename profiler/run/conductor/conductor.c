@@ -50,6 +50,20 @@ static void conductor_beat(const struct conductor *conductor)
 		atomic_fetch_add(&conductor->jobs[i].trace->heartbeat, 1);
 }
 
+/* What means something to a program alone, as "write a checkpoint" before a batch system
+ * ends it. */
+static bool is_for_programs(int number)
+{
+	return number == SIGUSR1 || number == SIGUSR2;
+}
+
+static void conductor_notify(const struct conductor *conductor, int number)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (&conductor->jobs[i] != conductor->loader)
+			target_notify(&conductor->targets[i], number);
+}
+
 /* Sleeps until the next poll or signal; passes a signal on to the programs. */
 static void conductor_wait(struct conductor *conductor, const sigset_t *signals)
 {
@@ -61,6 +75,10 @@ static void conductor_wait(struct conductor *conductor, const sigset_t *signals)
 	number = sigtimedwait(signals, NULL, &timeout);
 	if (number <= 0 || number == SIGCHLD || number == SIGTTOU)
 		return;
+	if (is_for_programs(number)) {
+		conductor_notify(conductor, number);
+		return;
+	}
 	for (unsigned i = 0; i < conductor->count; i++)
 		target_signal(&conductor->targets[i], number);
 	conductor_interrupt(conductor, number);
@@ -178,8 +196,8 @@ static bool is_ignored(int number)
  * Signals that dsa was started to ignore, as by nohup(1), stay ignored. */
 static void block_signals(sigset_t *signals, sigset_t *target)
 {
-	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,
-				      SIGQUIT, SIGCHLD, SIGTTOU};
+	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+				      SIGUSR1, SIGUSR2, SIGCHLD, SIGTTOU};
 
 	sigprocmask(SIG_BLOCK, NULL, target);
 	sigemptyset(signals);

@@ -12,8 +12,8 @@
  * without deliveries.
  *
  * One launch at a time in a process that has one thread: the conductor reaps every
- * child, also those that dsa had before, and leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT
- * blocked, so that the caller can write the result undisturbed.
+ * child, also those that dsa had before, and leaves SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+ * SIGUSR1 and SIGUSR2 blocked, so that the caller can write the result undisturbed.
  */
 #ifndef DSA_CONDUCTOR_H
 #define DSA_CONDUCTOR_H

@@ -232,6 +232,14 @@ void target_signal(const struct target *target, int number)
 		kill(-target->pid, number);
 }
 
+void target_notify(const struct target *target, int number)
+{
+	if (target->running)
+		kill(target->pid, number);
+	else if (target->heir != 0 && !target->gone)
+		kill(target->heir, number);
+}
+
 /* One process of the groups or the children that is left; 0: none. */
 static pid_t target_left(struct target *targets, unsigned count,
 			 struct children *children)
