@@ -82,10 +82,12 @@ def observed(scratch):
 
 def begin(scratch, count):
     """A verification of some changes that has kept so many."""
-    process = subprocess.Popen(
-        [DSA, "whatif", "out", "--workers", f"1..{WORKERS[-1]}", "--verify", "--budget", RATE_BUDGET],
-        env=scratch.environment, cwd=scratch.path, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(scratch.at("said"), "wb") as said:
+        process = subprocess.Popen(
+            [DSA, "whatif", "out", "--workers", f"1..{WORKERS[-1]}", "--verify", "--budget",
+             RATE_BUDGET],
+            env=scratch.environment, cwd=scratch.path, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=said)
     wait_until(lambda: process.poll() is not None or len(verified(scratch)) == count, 120)
     wait_until(lambda: process.poll() is not None or
                os.path.exists(scratch.at("out", "session.rate")), 120)
@@ -115,6 +117,10 @@ def interrupted(scratch):
     process.wait(timeout=120)
     tap.ok(process.returncode == 3 and len(verified(scratch)) == 1 and clean(scratch),
            "Ctrl-C keeps what is measured", process.returncode, verified(scratch))
+    with open(scratch.at("said"), encoding="utf-8") as file:
+        said = file.read()
+    tap.ok(f"1 of {len(WORKERS)} measured and kept; dsa whatif out --resume, with" in said,
+           "and says how to go on from there", said)
 
 
 def together(scratch):

@@ -6,6 +6,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/permutation.h"
+#include "loader/base/text/shell_word.h"
 #include "models/predict/model.h"
 #include "models/whatif/verify.h"
 #include "profiler/run/apply.h"
@@ -347,17 +348,34 @@ static int try_there(struct trying *trying, struct error *err)
 	return result;
 }
 
+/* Says what goes on from there: the folder that has what was measured. */
+static int verify_runs_interrupted(const struct trying *trying, struct error *err)
+{
+	char folder[PATH_MAX], *words[] = {folder, NULL}, *again;
+	size_t kept = trying->done - trying->missing;
+
+	if (kept == 0)
+		return error_set(err, EINTR,
+				 "interrupted before any of the %zu was measured",
+				 trying->count);
+	snprintf(folder, sizeof(folder), "%s", trying->trials->folder);
+	again = shell_words("dsa whatif", words);
+	error_set(
+		err, EINTR,
+		"interrupted: %zu of %zu measured and kept; %s --resume, with the same "
+		"changes, measures the others",
+		kept, trying->count, again != NULL ? again : "dsa whatif");
+	free(again);
+	return -EINTR;
+}
+
 static int verify_runs_conclude(const struct trying *trying, int result,
 				struct error *err)
 {
 	size_t left = trying->count - trying->done;
 
 	if (result == -EINTR)
-		return error_set(err, EINTR,
-				 "interrupted: %zu of %zu are measured and kept; dsa "
-				 "whatif --resume, with the same changes, measures the "
-				 "others",
-				 trying->done - trying->missing, trying->count);
+		return verify_runs_interrupted(trying, err);
 	if (result < 0 && left < trying->count)
 		return error_within(err, result, "%zu not measured", left);
 	if (result == 0 && trying->missing > 0)
