@@ -122,8 +122,8 @@ static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 	struct bench_work work[DEPTHS];
 	int rc = 0;
 
-	if (bench->settings.fetch_depth > 0) {
-		depths[0] = bench->settings.fetch_depth;
+	if (bench->settings.given[SETTING_FETCH_DEPTH] != NULL) {
+		depths[0] = bench->options.fetch_depth;
 		count = 1;
 	}
 	fprintf(stderr, "%s\n", bench_fetch_facts(stage).reason);

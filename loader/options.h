@@ -60,6 +60,12 @@ struct options {
 int options_resolve(struct options *options, const struct dsa_config *config,
 		    const char *text, struct error *err);
 
+/*
+ * Checks a value of a key alone. Returns 0, or -EINVAL with what it may be: "is 1 to
+ * 65536, not 'x'".
+ */
+int options_check_value(const char *key, const char *value, struct error *err);
+
 /* What a config wants a sample to become; op is left to the caller. */
 void options_image(struct prep_config *image, const struct dsa_config *config);
 

@@ -76,7 +76,7 @@ def check_verified(scratch):
     result = result_of(scratch, "out")
     run = result["run"]
     tap.ok(done.returncode == 0 and run["loader_choice"] == "auto" and
-           run["asked"] == "storage_latency=4000000ns,prep_delay=8000000ns",
+           run["asked"] == "storage_latency=4ms,prep_delay=8ms",
            "measured; the result says how it was started", run, *said(done))
     for option, value, true in CHANGES:
         name = f"--{option} {value}"

@@ -8,7 +8,6 @@
 
 #include "cmd/common/argument.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -38,32 +37,19 @@ enum setting {
 	SETTING_IMAGE_FEATURE,
 	SETTING_LABEL_FEATURE,
 	SETTING_READ_GAP,
+	SETTINGS_COUNT
 };
 
-/* What was given; 0 or NULL in a member that was not. Begins all 0. */
+/* What was given, as typed, "1" of a flag; NULL: not given. Begins all 0. */
 struct settings {
-	const char *dataset;
-	const char *cache;                         /* policy */
-	const char *cache_size;                    /* "2G", "35%" */
-	const char *cache_dir;                     /* where it is, if not in memory */
-	const char *fetch;                         /* engine */
-	const char *on_error;                      /* "skip", "fail" */
-	const char *shuffle;                       /* "global", "blocks" */
-	const char *image_feature, *label_feature; /* of TFRecord's examples */
-	unsigned batch, workers, prefetch, fetch_depth;
-	unsigned cores;     /* that the work may use */
-	uint64_t bandwidth; /* bytes/s of the storage */
-	uint64_t latency_ns, delay_ns, read_gap;
-	uint64_t deadline_ns; /* of requests */
+	const char *given[SETTINGS_COUNT];
+	unsigned cores; /* that the work may use */
 	uint64_t steps, seed;
-	bool relist, hedge;
-	uint64_t prefetch_bytes;
-	unsigned given; /* of these: bits 1 << enum setting */
 };
 
 extern const struct argument settings_arguments[];
 
-/* Notes what was given. */
+/* Checks what was given, and notes it. */
 void settings_taken(struct argp_state *state, void *settings, const char *value);
 
 #define SETTINGS(structure)                                                            \

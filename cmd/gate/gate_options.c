@@ -295,7 +295,7 @@ static int gate_main(const struct command *self, int argc, char **argv)
 	ask.measure.startup.loader = loader;
 	ask.measure.startup.asked = asked;
 	ask.measure.repeat = again;
-	ask.measure.dataset = ask.settings.dataset;
+	ask.measure.dataset = ask.settings.given[SETTING_DATASET];
 	ask.measure.seed = ask.settings.seed;
 	ask.measure.startup.cores = ask.settings.cores;
 	if (loader != NULL && asked != NULL && again != NULL) {

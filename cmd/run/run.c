@@ -306,7 +306,7 @@ static void run_prepare(struct run *run)
 	struct measure_config *config = &run->measure;
 
 	config->folder = run->end.output;
-	config->dataset = settings->dataset;
+	config->dataset = settings->given[SETTING_DATASET];
 	config->seed = settings->seed;
 	config->steps = settings->steps;
 	config->startup.cores = settings->cores;

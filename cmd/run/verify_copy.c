@@ -128,7 +128,7 @@ static int copy_make(struct verify_copies *copies, const struct profile *profile
 /* Replaces *text, settings of a loader, by the same with another data set. */
 static int copy_use(char **text, const char *path)
 {
-	const struct settings settings = {.dataset = path};
+	const struct settings settings = {.given = {[SETTING_DATASET] = path}};
 	char *fresh = settings_loader(&settings, *text);
 
 	if (fresh == NULL)

@@ -80,14 +80,14 @@ static void serve_check(struct argp_state *state, void *options)
 		argument_error(state,
 			       "--status takes no data set: --socket says of which "
 			       "loader");
-	if (serve->dataset_count > 0 && serve->settings.dataset != NULL)
+	if (serve->dataset_count > 0 && serve->settings.given[SETTING_DATASET] != NULL)
 		argument_error(state, "the data set is given twice: '%s' and --dataset",
 			       serve->datasets[0]);
 	if (serve->dataset_count > 1 && serve->share.mode != SHARE_JOADER)
 		argument_error(state, "several data sets take --mode=joader");
 	if (serve->dataset_count > 0)
-		serve->settings.dataset = serve->datasets[0];
-	if (!serve->status && serve->settings.dataset == NULL &&
+		serve->settings.given[SETTING_DATASET] = serve->datasets[0];
+	if (!serve->status && serve->settings.given[SETTING_DATASET] == NULL &&
 	    getenv("DSA_LOADER") == NULL)
 		argument_error(state, "which data set? (dsa serve DATASET)");
 }

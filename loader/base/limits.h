@@ -20,6 +20,7 @@
 #define LIMIT_JOBS        64        /* that share a loader */
 #define LIMIT_PARTS       64        /* data sets that are read as one */
 #define LIMIT_DEADLINE    3600      /* seconds of a request, with all its tries */
+#define LIMIT_DELAY       3600 /* seconds that a read or a sample's prep is slowed */
 
 #define LIMIT_REQUESTS 1000000000000 /* to servers, while a program is measured */
 

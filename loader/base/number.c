@@ -96,6 +96,18 @@ bool number_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+bool number_rate(const char *text, uint64_t *bytes)
+{
+	size_t length = strlen(text);
+	char size[32] = "";
+
+	if (length > 2 && strcmp(text + length - 2, "/s") == 0)
+		length -= 2;
+	if (length < sizeof(size))
+		memcpy(size, text, length);
+	return number_size(size, bytes);
+}
+
 bool number_time(const char *text, double *seconds)
 {
 	static const struct unit units[] = {{"", 1},      {"s", 1},     {"ms", 1e-3},

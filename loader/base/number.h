@@ -22,6 +22,9 @@ bool number_real(const char *text, double *value);
 /* Bytes: "4096", "110K", "1.5G", "64Mi"; K M G T are powers of 1000, Ki .. of 1024. */
 bool number_size(const char *text, uint64_t *bytes);
 
+/* Bytes a second: a size, and "/s" behind it if one likes. */
+bool number_rate(const char *text, uint64_t *bytes);
+
 /* Seconds: "60", "1.5s", "20ms", "300us", "5m". */
 bool number_time(const char *text, double *seconds);
 

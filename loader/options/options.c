@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static int set_bandwidth(struct options *options, const char *value)
 {
 	uint64_t bytes;
 
-	if (!number_size(value, &bytes))
+	if (!number_rate(value, &bytes))
 		return -EINVAL;
 	options->storage_bandwidth = (double)bytes;
 	return 0;
@@ -164,10 +165,13 @@ static int set_gpu_speed(struct options *options, const char *value)
 			options->member = at;                                          \
 		return at < 0 ? -EINVAL : 0;                                           \
 	}
-#define TIME(member)                                                                   \
+#define TIME(member, most)                                                             \
 	static int set_##member(struct options *options, const char *value)            \
 	{                                                                              \
-		return number_time(value, &options->member) ? 0 : -EINVAL;             \
+		return number_time(value, &options->member) &&                         \
+				       options->member <= (most)                       \
+			       ? 0                                                     \
+			       : -EINVAL;                                              \
 	}
 
 TEXT(dataset)
@@ -199,9 +203,9 @@ CHOICE(alone, alone, "fail|load")
 CHOICE(layout, image.layout, "nchw|nhwc")
 CHOICE(features, image.features, "waveform|logmel")
 CHOICE(transfer, transfer_output, "uint8|output")
-TIME(storage_latency)
-TIME(prep_delay)
-TIME(takeover)
+TIME(storage_latency, LIMIT_DELAY)
+TIME(prep_delay, LIMIT_DELAY)
+TIME(takeover, INFINITY)
 
 static int options_set_type(struct options *options, const char *value)
 {
@@ -268,9 +272,9 @@ static const struct key keys[] = {
 	{"seconds", options_set_seconds, "a number up to " LIMIT_TEXT(LIMIT_SECONDS)},
 	{"rate", set_rate, LIMIT_RANGE(LIMIT_RATE)},
 	{"features", set_features, "waveform|logmel"},
-	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
-	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
-	{"prep_delay", set_prep_delay, "a time such as 2ms"},
+	{"storage_bandwidth", set_bandwidth, "bytes/s such as 500M, or 0"},
+	{"storage_latency", set_storage_latency, "a time up to 1h such as 5ms, or 0"},
+	{"prep_delay", set_prep_delay, "a time up to 1h such as 2ms, or 0"},
 	{"gpu_speed", set_gpu_speed, "a factor from 0.001 to 1000"},
 	{"steps", set_steps, "a whole number, or 0 for no limit"},
 	{"alone", set_alone, "load|fail"},
@@ -279,20 +283,43 @@ static const struct key keys[] = {
 	{"transfer", set_transfer, "uint8|output"},
 };
 
-static int set_key(struct options *options, const char *name, const char *value,
-		   struct error *err)
+static const struct key *options_find_key(const char *name)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+static int options_set(struct options *options, const struct key *key,
+		       const char *value, struct error *err)
 {
 	char range[CHOICE_TEXT];
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strcmp(keys[i].name, name) != 0)
-			continue;
-		if (keys[i].set(options, value) == 0)
-			return 0;
-		return error_set(err, EINVAL, "DSA_LOADER: %s is %s, not '%s'", name,
-				 choice_list(keys[i].range, " or ", range), value);
-	}
-	return error_set(err, EINVAL, "DSA_LOADER: there is no key '%s'", name);
+	if (key->set(options, value) == 0)
+		return 0;
+	return error_set(err, EINVAL, "is %s, not '%s'",
+			 choice_list(key->range, " or ", range), value);
+}
+
+int options_check_value(const char *key, const char *value, struct error *err)
+{
+	struct options options = {0};
+
+	return options_set(&options, options_find_key(key), value, err);
+}
+
+static int set_key(struct options *options, const char *name, const char *value,
+		   struct error *err)
+{
+	const struct key *key = options_find_key(name);
+	struct error why = {0};
+
+	if (key == NULL)
+		return error_set(err, EINVAL, "DSA_LOADER: there is no key '%s'", name);
+	if (options_set(options, key, value, &why) == 0)
+		return 0;
+	return error_set(err, EINVAL, "DSA_LOADER: %s %s", name, why.message);
 }
 
 /* Turns %XX into bytes, in place. False when a % is not followed by two digits. */
@@ -357,40 +384,29 @@ static unsigned options_usable_cores(void)
 static int options_copy_texts(struct options *options, const struct dsa_config *config,
 			      struct error *err)
 {
-	char names[CHOICE_TEXT];
+	const struct {
+		const char *key, *value;
+	} texts[] = {
+		{"dataset", config->dataset}, {"fetch", config->fetch},
+		{"cache", config->cache},     {"cache_dir", config->cache_dir},
+		{"prep", config->prep},       {"cache_size", config->cache_size},
+		{"device", config->device},
+	};
+	struct error why = {0};
 
-	if (config->dataset != NULL &&
-	    !options_copy(options->dataset, sizeof(options->dataset), config->dataset))
-		return error_set(err, EINVAL, "dataset: the path is too long");
-	if (!options_copy(options->fetch, sizeof(options->fetch),
-			  config->fetch != NULL ? config->fetch : "auto"))
-		return error_set(err, EINVAL, "fetch is %s, not '%s'",
-				 choice_list(FETCH_ENGINE_NAMES, " or ", names),
-				 config->fetch);
-	if (config->cache_dir != NULL &&
-	    !options_copy(options->cache_dir, sizeof(options->cache_dir),
-			  config->cache_dir))
-		return error_set(err, EINVAL, "cache_dir: the path is too long");
-	if (config->cache != NULL &&
-	    !options_copy(options->cache, sizeof(options->cache), config->cache))
-		return error_set(err, EINVAL, "no cache policy is called '%s'",
-				 config->cache);
-	if (!options_copy(options->prep, sizeof(options->prep),
-			  config->prep != NULL ? config->prep : "image"))
-		return error_set(err, EINVAL, "prep is %s, not '%s'",
-				 choice_list(PREP_OP_NAMES, " or ", names),
-				 config->prep);
+	strcpy(options->fetch, "auto");
+	strcpy(options->prep, "image");
+	options->device = -1;
 	options->on_device = config->device != NULL && *config->device != '\0';
-	if (options->on_device &&
-	    !options_read_device(config->device, &options->device))
-		return error_set(err, EINVAL, "device is cuda, or as cuda:1, not '%s'",
-				 config->device);
-	if (config->cache_size != NULL &&
-	    set_cache_size(options, config->cache_size) < 0)
-		return error_set(err, EINVAL,
-				 "cache_size is a size such as 2G, or 0%% to 100%%, "
-				 "not '%s'",
-				 config->cache_size);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].value == NULL ||
+		    (strcmp(texts[i].key, "device") == 0 && !options->on_device))
+			continue;
+		if (options_set(options, options_find_key(texts[i].key), texts[i].value,
+				&why) < 0)
+			return error_set(err, EINVAL, "%s %s", texts[i].key,
+					 why.message);
+	}
 	return 0;
 }
 

@@ -11,7 +11,7 @@ static void emulated_storage_set(struct io_page *page, const char *key,
 {
 	uint64_t bytes;
 
-	if (strcmp(key, "storage_bandwidth") == 0 && number_size(value, &bytes))
+	if (strcmp(key, "storage_bandwidth") == 0 && number_rate(value, &bytes))
 		page->storage_bandwidth = (double)bytes;
 	else if (strcmp(key, "storage_latency") == 0)
 		number_time(value, &page->storage_latency);

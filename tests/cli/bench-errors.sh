@@ -14,7 +14,7 @@ try fetch --dataset synthetic --cache-policy lru
 try fetch --dataset synthetic --cache-policy fast
 try fetch --dataset synthetic --fetch-depth 257
 try fetch --dataset synthetic --storage-bandwidth fast
-try fetch --dataset synthetic --storage-bandwidth 0
+try fetch --dataset synthetic --storage-bandwidth 5/min
 try prep --dataset synthetic --storage-latency 5 days
 try prep --dataset synthetic --storage-latency 2h
 try prep --dataset synthetic --cache 120%

@@ -118,6 +118,9 @@ TEST(of_a_key_that_comes_twice_the_last_one_counts)
 			 0);
 	assert_true(options.storage_bandwidth == 0 && options.storage_latency == 0);
 	assert_string_equal(options.cache, "page");
+	assert_int_equal(
+		resolve(&config, "storage_bandwidth=0,storage_bandwidth=5MB/s"), 0);
+	assert_true(options.storage_bandwidth == 5e6);
 	assert_int_equal(resolve(&config, "gpu_speed=2,gpu_speed=0.5"), 0);
 	assert_true(options.gpu_speed == .5);
 	assert_int_equal(resolve(&config, NULL), 0);
@@ -137,7 +140,10 @@ TEST(what_is_wrong_is_named_with_what_it_may_be)
 		{"dataset=a%zz", "two hex digits"},
 		{"on_error=explode", "skip or fail"},
 		{"prep_delay=3", NULL},
-		{"prep_delay=3parsec", "a time such as 2ms"},
+		{"prep_delay=3parsec", "a time up to 1h such as 2ms"},
+		{"prep_delay=2h", "a time up to 1h"},
+		{"storage_latency=2h", "a time up to 1h"},
+		{"storage_bandwidth=5M/min", "bytes/s such as 500M"},
 		{"gpu_speed=0", "from 0.001 to 1000, not '0'"},
 		{"gpu_speed=1001", "not '1001'"},
 		{"gpu_speed=nan", "not 'nan'"},

@@ -24,7 +24,7 @@ static int teardown(void **state)
 
 TEST_WITH(keys_are_read_and_others_left, setup, teardown)
 {
-	emulated_storage_read("workers=3,storage_bandwidth=25000000,dataset=/a%2Cb/"
+	emulated_storage_read("workers=3,storage_bandwidth=25MB/s,dataset=/a%2Cb/"
 			      "ccccccccccccccccccccccccccccccccccccccccccccccccccccccc,"
 			      "storage_latency=4000000ns,,prep_delay=2ms",
 			      page);
