@@ -6,7 +6,6 @@ of the time.
 	tests/bad.t names	one of the tests below
 """
 
-import json
 import os
 import re
 import resource
@@ -46,11 +45,6 @@ def profile(scratch, *words, train=(), out="out", **more):
     return scratch.run(DSA, "run", "-q", "-o", scratch.at(out), "--budget", BUDGET,
                        *words, "--", TRAIN, "--size", 32, "--emulate-gpu", 2000,
                        *train, **more)
-
-
-def result_of(scratch, out="out"):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
 
 
 def data_sets(scratch):
@@ -142,7 +136,7 @@ def corrupt(scratch):
         "--size", 32, "--emulate-gpu", 2000, "--dataset", images)
     tap.ok(result.returncode == DONE, "a data set with bad files is measured",
            result.stderr)
-    found = result_of(scratch)["run"]
+    found = scratch.result()["run"]
     tap.ok(found["skipped_samples"] == len(bad), "each bad file counts once",
            found["skipped_samples"], len(bad))
     names = {os.path.basename(skip["name"]) for skip in found["skips"]}
@@ -291,7 +285,7 @@ def targets(scratch):
                  words=("--grace", "0.1s"))
     tap.ok(result.returncode == DONE and not children(),
            "a program that ignores SIGTERM is stopped", result.stderr)
-    found = result_of(scratch)["run"]
+    found = scratch.result()["run"]
     tap.ok("did not leave" in found.get("status_why", ""), "and that is told",
            found.get("status"), found.get("status_why"))
 

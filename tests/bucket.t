@@ -330,8 +330,7 @@ def check_away(scratch, folder, disk):
         done = server.run(DSA, "run", "-q", "-o", "gone", "--budget", "60s", "--deadline", "400ms",
                           "--max-requests", "1000000",
                           "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32")
-        with open(scratch.at("gone/run.json"), encoding="utf-8") as file:
-            result = json.load(file)
+        result = scratch.result("gone")
         tap.ok(done.returncode == 3 and "gave no answer" in done.stderr and
                f"{result['requests']['lost']} samples lost" in done.stderr and
                result["requests"]["gets"] > 7 * COUNT and
@@ -539,8 +538,7 @@ def check_depth(scratch, everything):
                           "--max-requests", "1000000",
                           "--batch", "8", "--", TRAIN, "--dataset", "s3://bucket/", "--size", "32",
                           "--emulate-gpu", "1000")
-        with open(scratch.at("depth/run.json"), encoding="utf-8") as file:
-            result = json.load(file)
+        result = scratch.result("depth")
         configuration = result["configuration"]
         tap.ok(done.returncode == 0 and configuration["fetch_depth_auto"] and
                configuration["fetch_depth"] >= 40 and middle_stalls(result)["fetch"] < .05,
@@ -582,8 +580,7 @@ def check_hedge(scratch, everything):
                 told.append((file.read(), done.stdout))
             server.stop()
             late.append(sum(row.fault == "late" for row in server.gets()))
-            with open(scratch.at(f"hedged-{hedge}/run.json"), encoding="utf-8") as file:
-                requests = json.load(file)["requests"]
+            requests = scratch.result(f"hedged-{hedge}")["requests"]
             # One that is called off on its way is none that the server sees.
             tap.ok(requests["gets"] == epochs * count and
                    0 <= len(server.gets()) - requests["gets"] <= requests["hedges"] and
@@ -601,8 +598,7 @@ def check_truth(scratch, folder):
                           "--max-requests", "1000000",
                           "--batch", "8", "--fetch-depth", "4", "--", TRAIN, "--dataset",
                           "s3://bucket/", "--size", "32", "--emulate-gpu", "1000")
-        with open(scratch.at("truth/run.json"), encoding="utf-8") as file:
-            result = json.load(file)
+        result = scratch.result("truth")
         shares, rates = middle_stalls(result), middle_rates(result)
         tap.ok(done.returncode == 0 and (abs(shares["fetch"] - .75) <= .02 if SOAK else
                                          is_pace(rates["real"], 250) and
@@ -631,8 +627,7 @@ def check_bound(scratch, folder):
                               "--batch", "4", "--fetch-depth", "4", "--", TRAIN, "--dataset",
                               "s3://bucket/", "--size", "32", "--emulate-gpu", "400")
             server.stop()
-            with open(scratch.at(f"bound-{most}/run.json"), encoding="utf-8") as file:
-                result = json.load(file)
+            result = scratch.result(f"bound-{most}")
             told, gets = result["requests"], len(server.gets())
             tap.ok(done.returncode == status and gets <= most and gets - 4 <= told["gets"] <= gets
                    and result["run"]["status"] == "requests" and told["most"] == most and
@@ -702,8 +697,7 @@ def check_rate(scratch):
         predicted = json.loads(told.stdout)["predictions"][-1]["rate_per_s"]["value"]
     with Bucket(scratch, folder, latency="25ms", rate=120) as server:
         done = server.run(DSA, "run", "-q", "-o", "limited", "--observe", "--steps", "600", *train)
-        with open(scratch.at("limited/run.json"), encoding="utf-8") as file:
-            result = json.load(file)
+        result = scratch.result("limited")
         rate, retries = result["rates"]["real_per_s"]["value"], result["requests"]["retries"]
         print(f"# 120 requests a second: {rate:.1f} samples/s, predicted {predicted:.1f}, "
               f"{retries} sent again")

@@ -96,8 +96,7 @@ def check_run(scratch, folder):
                                "{job}")
             server.stop()
             gets, pages = server.asked()
-            with open(scratch.at("out/run.json"), encoding="utf-8") as file:
-                result = json.load(file)
+            result = scratch.result()
             asked = result["requests"]
             tap.ok(done.returncode == 0 and gets <= asked["gets"] <= gets + 64 * JOBS and
                    asked["listing"] == sum("list-type" in row.target for row in server.log()) >=
@@ -120,8 +119,7 @@ def check_sums(scratch, folder):
                                "s3://bucket", "--size", "32", "--batch", "8", "--emulate-gpu",
                                "400")
             server.stop()
-            with open(scratch.at("out/run.json"), encoding="utf-8") as file:
-                asked = json.load(file)["requests"]
+            asked = scratch.result()["requests"]
             tap.ok(asked["gets"] == server.asked()[0] > 0 and asked["most"] == int(words[-1]),
                    f"dsa run {words[0]}: requests are of all of them", asked, server.asked(),
                    done.stderr)

@@ -8,7 +8,6 @@ that they have. Speaks TAP.
 				that is quiet but for that
 """
 
-import json
 import os
 import re
 import shlex
@@ -30,11 +29,6 @@ BANDWIDTH = 8e6
 tap = Tap()
 
 
-def result_of(scratch, out="out"):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def is_possible(share):
     """Its ends lie between 0 and 1, but where the estimate itself does not."""
     return min(0, share["share"]) <= share["low"] <= share["share"] <= share["high"] \
@@ -46,7 +40,7 @@ def is_possible(share):
 def runs(scratch, trainer):
     done = scratch.run(DSA, "run", "-o", "out", "--workers", "1", "--budget", "3s", "--",
                        *trainer)
-    result = result_of(scratch)
+    result = scratch.result()
     busy = result.get("busy", {})
     tap.ok(done.returncode == 0 and NAMED.search(done.stdout) and
            int(NAMED.search(done.stdout)[1]) >= 10, "who else was busy is named", done.stdout,
@@ -64,7 +58,7 @@ def runs(scratch, trainer):
 
 def observes(scratch, trainer):
     done = scratch.run(DSA, "run", "--observe", "-o", "seen", "--", *trainer, "--epochs", "8")
-    window, = result_of(scratch, "seen")["windows"]
+    window, = scratch.result("seen")["windows"]
     tap.ok(done.returncode == 0 and NAMED.search(done.stdout) and window["disturbed"] and
            "Training waits" in done.stdout, "what an observed run waited is so all the same",
            done.stdout, done.stderr)
@@ -152,7 +146,7 @@ def loaded(scratch, images, case, percent):
           " ".join(part for part in verdict if "for data" in part))
     if not named:
         return "it is not named\n" + done.stdout + done.stderr
-    wrong = wrong_with(case, " ".join(done.stdout.split()), result_of(scratch))
+    wrong = wrong_with(case, " ".join(done.stdout.split()), scratch.result())
     return wrong and wrong + "\n" + done.stdout
 
 

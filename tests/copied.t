@@ -13,7 +13,6 @@ them.
 """
 import importlib.machinery
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -67,8 +66,7 @@ def run(scratch, workload, dataset, copies=("-d",), more=""):
                                 ("DSA_LOADER", "type=uint8,layout=nhwc")])
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
-    with open(scratch.at("out", "run.json"), encoding="utf-8") as file:
-        return json.load(file)
+    return scratch.result()
 
 
 def truth(workload, result):

@@ -45,11 +45,6 @@ def truth(case, own):
     return torch_truth(workers, own, FEW / rate, FEW * prep / 1e3, FEW * latency / 1e3)
 
 
-def result_of(scratch, out):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def dsa_run(scratch, out, options, *command, variables=(), ahead=()):
     return scratch.run(DSA, "run", "-o", out, *options.split(), "--", *ahead, PYTHON, PROGRAM,
                        *command, variables=variables)
@@ -83,7 +78,7 @@ def check_truth(scratch, case, own):
                    f"device={device}", f"batch={FEW}", ahead=[AWAKE])
     if not tap.ok(done.returncode == 0, f"{name}: measured", done.returncode, done.stderr):
         return
-    result = result_of(scratch, "out-truth")
+    result = scratch.result("out-truth")
     kinds = {w["kind"] for w in result["windows"] if w["used"]}
     tap.ok(kinds >= {"synthetic", "cached", "real"}, f"{name}: windows of three kinds", kinds)
     prep = [w for w in result["windows"] if w["kind"] == "prep"]
@@ -120,7 +115,7 @@ def check_undrained(scratch, own):
     done = dsa_run(scratch, "out-undrained", f"-q --budget {BUDGET} --storage-latency 16ms",
                    "train", "data", f"batch={FEW}", "workers=2", "prep=32", "rate=75", ahead=[AWAKE],
                    variables={"PYTHONPATH": scratch.at("undrained")})
-    result = result_of(scratch, "out-undrained")
+    result = scratch.result("out-undrained")
     tap.ok(done.returncode == 3 or not is_true(result, truth(case, own)),
            "a queue that is not emptied shows", done.returncode, result.get("stalls"))
 
@@ -137,7 +132,7 @@ def check_killed(scratch):
     done = dsa_run(scratch, "out-killed", "-q --budget 60s", *words)
     said = [plain.stderr, result_text(done.stderr)]  # a worker may say something behind it
     tap.ok(all(KILLED.search(text) for text in said), "a killed worker: torch's text", *said)
-    status = result_of(scratch, "out-killed")["run"].get("target_status")
+    status = scratch.result("out-killed")["run"].get("target_status")
     tap.ok(status == plain.returncode == 1, "a killed worker: the same status", status)
 
 
@@ -161,7 +156,7 @@ def check_evaluates(scratch):
                    "workers=2", f"keep={keep}", f"early={early}", f"inside={inside}",
                    f"pictures={PICTURES}", f"old={old}", f"log={log}")
     tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
-    result = result_of(scratch, "out-evaluates")
+    result = scratch.result("out-evaluates")
     tap.ok(result["configuration"]["batch"] == BATCH, "validation first: the loader that "
            "trains is measured", result["configuration"])
     tap.ok(result["run"].get("target_status") == 0, "validation first: it ends with status 0",
@@ -195,7 +190,7 @@ def check_validates(scratch):
     """Batches of another loader are none of those that it was trained with, nor are they what
     the program read unseen."""
     done = dsa_run(scratch, "out-validates", "-q --observe", "validates", "data", "leaves=40")
-    result = result_of(scratch, "out-validates")
+    result = scratch.result("out-validates")
     stalls = {stage: stall.get("share") for stage, stall in result["stalls"].items()}
     tap.ok(done.returncode == 0 and stalls.get("prep", 0) > .5 and
            abs(stalls.get("fetch", 9)) < .1, "validation after each epoch: prep is told from fetch",
@@ -204,7 +199,7 @@ def check_validates(scratch):
            {w["used"] for w in result["windows"]} == {True}, "and its batches are counted",
            result["configuration"], *result["windows"])
     dsa_run(scratch, "out-within", "-q --budget 10s", "validates", "data", "workers=2", "every=15")
-    windows = result_of(scratch, "out-within")["windows"]
+    windows = scratch.result("out-within")["windows"]
     tap.ok({w["kind"] for w in windows if w["certified"]} >=
            {"synthetic", "loaded", "cached", "real", "prep"} and
            not any("batches" in w["why"] for w in windows if not w["certified"]),
@@ -218,7 +213,7 @@ def check_reuses(scratch):
     for first in ("first=1", "first=0")[:1 + SOAK]:
         done = dsa_run(scratch, "out-reuses", "-q --observe", "reuses", "data",
                        f"epochs={epochs}", first)
-        result = result_of(scratch, "out-reuses")
+        result = scratch.result("out-reuses")
         tap.ok(done.returncode == 0 and result["epoch_starts"]["count"] == epochs and
                result["processes"][0]["samples"] == epochs * (steps - 1) * BATCH and
                "untrained" not in result["loader"],
@@ -243,7 +238,7 @@ def check_untrained(scratch):
         tap.ok(done.returncode == 3 and why in done.stderr and "the end" in done.stdout,
                f"{part}: why there is no result", done.stdout, done.stderr)
     done = dsa_run(scratch, "out-observed", "--observe", "infers", "data")
-    result = result_of(scratch, "out-observed")
+    result = scratch.result("out-observed")
     tap.ok("no backward() of torch followed a batch: inference, evaluation" in done.stdout and
            result["loader"].get("untrained") is True and
            result["processes"][0]["samples"] == FILES - BATCH,
@@ -256,7 +251,7 @@ def check_beside(scratch):
     prep = 4  # ms a sample
     for options, words in (("--budget 5s", ("kept=1", "seconds=100")), ("--observe", ())):
         done = dsa_run(scratch, "out-beside", "-q " + options, "two", "data", f"prep={prep}", *words)
-        result = result_of(scratch, "out-beside")
+        result = scratch.result("out-beside")
         waits = {kind: [w["blocked_s"] * 1e3 / w["steps"] for w in result["windows"]
                         if w["kind"] == kind and w["used"]] for kind in ("real", "synthetic")}
         tap.ok(done.returncode == 0 and waits["real"] and min(waits["real"]) > 1.9 * prep * BATCH and
@@ -272,7 +267,7 @@ def check_after(scratch):
     done = scratch.run(DSA, "run", "-q", "-o", "out-after", "--observe", "--", "sh", "-c",
                        '"$0" "$1" infers data; "$0" "$1" train data rate=4000 epochs=1', PYTHON,
                        PROGRAM)
-    result = result_of(scratch, "out-after")
+    result = scratch.result("out-after")
     tap.ok(done.stdout.count("the end") == 2 and "untrained" not in result["loader"] and
            result["processes"][0]["samples"] == FILES - BATCH,
            "a program that trains after one that does not is measured", done.stdout,
@@ -284,7 +279,7 @@ def check_alone(scratch):
     for options in "--budget 1s --grace 1s", "--observe":
         done = dsa_run(scratch, "out-alone", "-q " + options, "two", "data", "same=1",
                        "seconds=4")
-        run = result_of(scratch, "out-alone")["run"]
+        run = scratch.result("out-alone")["run"]
         tap.ok(done.returncode == 3 and "the end" in done.stdout and
                run["target_status"] == 0 and run["status"] == "target ended" and
                "went on without dsa: torch" in run.get("status_why", ""),
@@ -295,7 +290,7 @@ def check_alone(scratch):
 def check_breaks(scratch):
     for anew in "anew=0", "anew=1":
         done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
-        result = result_of(scratch, "out-" + anew)
+        result = scratch.result("out-" + anew)
         windows = result["windows"]
         kinds = {w["kind"] for w in windows if w["used"]}
         tap.ok(result["configuration"]["batch"] == BATCH and result["configuration"]["loaders"] == 1,
@@ -319,7 +314,7 @@ def check_wholes(scratch):
     """Batches that the data set makes have their samples, in the program and where made."""
     for words in (("stream=1",), ("stream=0",), ("stream=1", "bare=1"))[:1 + 2 * SOAK]:
         done = dsa_run(scratch, "out-wholes", "-q --observe", "wholes", "data", *words)
-        result = result_of(scratch, "out-wholes")
+        result = scratch.result("out-wholes")
         window, = result["windows"]
         made = [(p["samples"], BATCH * p["batches"]) for p in result["processes"]
                 if "batches" in p]
@@ -334,7 +329,7 @@ def check_wholes(scratch):
 def check_meets(scratch):
     """Workers that wait for one another do not for ever."""
     done = dsa_run(scratch, "out-meets", "-q --budget 8s", "meets", "data")
-    result = result_of(scratch, "out-meets")
+    result = scratch.result("out-meets")
     kinds = {w["kind"] for w in result["windows"] if w["certified"]}
     tap.ok(done.returncode == 0 and kinds >= {"synthetic", "real"} and
            result["run"].get("target_status") == 0,
@@ -358,7 +353,7 @@ def check_counts(scratch):
                             ("skips=1", "")) +
                            (("persistent=1", "--epochs=own"),) * SOAK):
         done = dsa_run(scratch, "out-counts", "--budget 5s " + options, "counts", "data", words)
-        result = result_of(scratch, "out-counts")
+        result = scratch.result("out-counts")
         kinds = {w["kind"] for w in result["windows"] if w["used"]}
         name = f"counts {words} {options}"
         tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
@@ -419,7 +414,7 @@ def check_end_of_data(scratch):
 def check_odd(scratch, kind):
     """What reads something else the next time, or nothing, is found out."""
     done = dsa_run(scratch, f"out-{kind}", "-q --budget 6s", "odd", "data", f"kind={kind}")
-    result = result_of(scratch, f"out-{kind}")
+    result = scratch.result(f"out-{kind}")
     windows = [w for w in result["windows"] if w["kind"] == "cached" and w.get("steps")]
     if kind == "memory":
         tap.ok(done.returncode == 0 and all("no file read" in w["why"] for w in windows),
@@ -460,7 +455,7 @@ def check_container(scratch):
         return
     done = dsa_run(scratch, "out-container", "-q --budget 3s", "train", "data", "workers=2",
                    "rate=400", "prep=2", ahead=["unshare", "-pf", "--mount-proc"])
-    made = [w for w in result_of(scratch, "out-container")["windows"]
+    made = [w for w in scratch.result("out-container")["windows"]
             if w["kind"] == "real" and w.get("steps") and w.get("fetched_bytes")]
     tap.ok(made and not os.path.exists(scratch.at("out-container/io")),
            "in another namespace of processes: measured", done.stderr, *made)
@@ -479,7 +474,7 @@ def check_ranks(scratch):
     done = dsa_run(scratch, "out-observed", "-q --observe", "train", "data", "epochs=1",
                    "rate=4000", "workers=2", variables={"WORLD_SIZE": "2"},
                    ahead=("sh", "-c", 'RANK=1 "$@" & RANK=0 "$@"; wait', "sh"))
-    result = result_of(scratch, "out-observed")
+    result = scratch.result("out-observed")
     rank = result["configuration"].get("rank")
     tap.ok(done.returncode == 0 and done.stdout.count("the end") == 2 and rank in (0, 1) and
            f"rank {rank} of 2" in scratch.run(DSA, "report", "out-observed").stdout and
@@ -493,7 +488,7 @@ def check_ranks(scratch):
 def check_without_backward(scratch):
     """Takes 20 s to find out."""
     dsa_run(scratch, "out-without", "-q --budget 3s", "without_backward", "data")
-    tap.ok(result_of(scratch, "out-without")["configuration"]["batch"] == 4,
+    tap.ok(scratch.result("out-without")["configuration"]["batch"] == 4,
            "without a backward the loader with most steps is measured")
 
 

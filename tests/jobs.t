@@ -36,11 +36,6 @@ def words(*options, budget=BUDGET, program=()):
             *(["--", *program] if program else [])]
 
 
-def result_of(scratch, *names):
-    with open(scratch.at("out", *names, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def blocks(result, unused=False):
     """kind, start and end of the windows of blocks that count, or of all that ran."""
     return [(window["kind"], window["start_s"], window["start_s"] + window["length_s"])
@@ -73,7 +68,7 @@ def copies(scratch):
     program = ["sh", "-c", 'echo "$DSA_JOB $0" >&2; exec "$@"', "I am {job}",
                *trainer(images, "--seed", "{job}")]
     done = scratch.run(*words("--jobs=2", budget="24s" if SOAK else "8s", program=program))
-    both = result_of(scratch), result_of(scratch, "job-1")
+    both = scratch.result(), scratch.result("out/job-1")
     jobs = both[0]["jobs"]
     tap.ok(done.returncode == 0 and [job["job"] for job in jobs] == [0, 1],
            "two copies are measured", done.stdout, done.stderr)
@@ -109,7 +104,7 @@ def unequal(scratch):
     images = scratch.images()
     jobs = [shlex.join(trainer(images, batch=batch)) for batch in (4, 8, 24)]
     done = scratch.run(*words(*(f"--job={job}" for job in jobs), budget="8s"))
-    results = [result_of(scratch)] + [result_of(scratch, f"job-{i}") for i in (1, 2)]
+    results = [scratch.result()] + [scratch.result(f"out/job-{i}") for i in (1, 2)]
     tap.ok(done.returncode == 0 and [r["configuration"]["batch"] for r in results] == [4, 8, 24],
            "--job: different programs at once", done.stdout, done.stderr)
     tap.ok([job["command"] for job in results[0]["jobs"]] == jobs, "each is told",
@@ -141,9 +136,9 @@ def leaving(scratch):
     process.wait(timeout=200)
     with open(scratch.at("said"), encoding="utf-8") as file:
         said = file.read()
-    result = result_of(scratch)
+    result = scratch.result()
     jobs = result["jobs"]
-    ran = [blocks(result_of(scratch, *where)) for where in ((), ("job-1",), ("job-2",))]
+    ran = [blocks(scratch.result(where)) for where in ("out", "out/job-1", "out/job-2")]
     later = [sum(start > max(end for _, _, end in other) for _, start, _ in ran[0])
              for other in ran[1:]]  # windows of job 0 after the last of the other
     tap.ok(process.returncode == 0 and later[0] >= 3, "the others go on", later, said)
@@ -167,7 +162,7 @@ def ending(scratch):
     images = scratch.images()
     jobs = [[*trainer(images), "--steps", "20"], trainer(images), ["sh", "-c", "exit 7"]]
     done = scratch.run(*words(*(f"--job={shlex.join(job)}" for job in jobs)))
-    found = result_of(scratch)["jobs"]
+    found = scratch.result()["jobs"]
     tap.ok("finished" in found[0].get("why", "") and "why" not in found[1] and
            found[0]["target_status"] == 0, "a job that ends its data leaves", found)
     words_said = " ".join((done.stdout + done.stderr).split())
@@ -188,7 +183,7 @@ def readable(scratch):
 
 def rates_of(scratch):
     """samples/s of each job."""
-    return [job["rates"]["real_per_s"]["value"] for job in result_of(scratch)["jobs"]]
+    return [job["rates"]["real_per_s"]["value"] for job in scratch.result()["jobs"]]
 
 
 def shared(scratch):
@@ -198,7 +193,7 @@ def shared(scratch):
     jobs[1] = ["env", f"LD_PRELOAD={BESIDE}", f"READ_BESIDE={readable(scratch)}", *jobs[1]]
     done = scratch.run(*words("--share", *(f"--job={shlex.join(job)}" for job in jobs),
                               budget="24s" if SOAK else "8s"))
-    results = [result_of(scratch)] + [result_of(scratch, f"job-{i}") for i in (1, 2)]
+    results = [scratch.result()] + [scratch.result(f"out/job-{i}") for i in (1, 2)]
     tap.ok(done.returncode == 0 and results[0]["together"]["shared"] and
            [r["configuration"]["batch"] for r in results] == [4, 8, 24],
            "--share: three programs, one loader", done.stdout, done.stderr)
@@ -236,7 +231,7 @@ def shared_unequal(scratch):
     jobs = [shlex.join([*trainer(images, batch=2), "--emulate-gpu", str(rate)])
             for rate in (800, 100)]
     done = scratch.run(*words("--share", *(f"--job={job}" for job in jobs), budget="6s"))
-    found = result_of(scratch)["jobs"]
+    found = scratch.result()["jobs"]
     tap.ok(done.returncode == 0 and found[0].get("waits_for") == "job 1" and
            found[1].get("waits_for") != "job 0", "who waits for whom is told", found,
            done.stderr)
@@ -251,7 +246,7 @@ def shared_ends(scratch):
     process = start_shared(scratch, trainer(images), 2)
     os.kill(program_of(scratch, 1), signal.SIGKILL)
     process.wait(timeout=200)
-    result = result_of(scratch)
+    result = scratch.result()
     tap.ok(process.returncode == 0 and "SIGKILL" in result["jobs"][1].get("why", "") and
            "SIGKILL" not in result["jobs"][0].get("why", ""),
            "a job that died does not stop the other",
@@ -259,8 +254,8 @@ def shared_ends(scratch):
     process = start_shared(scratch, trainer(images), 2)
     os.kill(loader_of(process), signal.SIGKILL)
     process.wait(timeout=200)
-    tap.ok(result_of(scratch)["run"]["status"] == "target died" and
-           "shared loader was killed (SIGKILL)" in result_of(scratch)["run"]["status_why"],
+    tap.ok(scratch.result()["run"]["status"] == "target died" and
+           "shared loader was killed (SIGKILL)" in scratch.result()["run"]["status_why"],
            "a loader that died ends the run, and is told", said(scratch))
     left = sorted(os.listdir(scratch.at("out")))
     tap.ok("loader" not in left and not children(),

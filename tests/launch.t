@@ -38,11 +38,6 @@ def dsa(scratch, *words, variables=()):
     return scratch.run(DSA, *words, variables=variables)
 
 
-def result_of(scratch, out):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def put_mine(path):
     """The user's own file."""
     with open(path, "w", encoding="ascii") as file:
@@ -73,7 +68,7 @@ def check_verified(scratch):
     done = dsa(scratch, "run", "-q", "--budget", "8s", "--storage-latency", "4ms",
                "--prep-delay", "8ms", "-o", "out", "--",
                *program("train", "data", "workers=2", "rate=300", "batch=16"))
-    result = result_of(scratch, "out")
+    result = scratch.result()
     run = result["run"]
     tap.ok(done.returncode == 0 and run["loader_choice"] == "auto" and
            run["asked"] == "storage_latency=4ms,prep_delay=8ms",
@@ -84,7 +79,7 @@ def check_verified(scratch):
         done = dsa(scratch, "whatif", "out", f"--{option}", value, "--verify", "--budget",
                    "8s", "-q")
         tap.ok(done.returncode == 0, f"{name}: tried", *said(done))
-        tried = result_of(scratch, "out")["verifications"][-1]
+        tried = scratch.result()["verifications"][-1]
         found = tried["measured_per_s"]
         error = tried.get("error")  # none: the models refuse what a busy machine gave
         print(f"#   {name}: {found['value']:.1f}/s, truth {true:.1f}, predicted",
@@ -105,7 +100,7 @@ def check_halved(scratch):
     tap.ok(done.returncode == 0, "measured behind 1600K a second", *said(done))
     done = dsa(scratch, "whatif", "halved", "--storage-bandwidth", "800K", "--verify",
                "--budget", "20s", "-q")
-    tried = result_of(scratch, "halved")["verifications"][-1]
+    tried = scratch.result("halved")["verifications"][-1]
     print(f"#   half the bandwidth: {tried}")
     tap.ok(done.returncode == 0 and abs(tried.get("error", 1)) < OFF,
            "half the bandwidth is predicted", tried, *said(done))
@@ -221,7 +216,7 @@ def check_observed(scratch):
     """The emulated storage holds reads back though nothing is switched."""
     done = dsa(scratch, "run", "-q", "--observe", "--storage-latency", "5ms", "-o", "observed",
                "--", *program("train", "data", "rate=4000", "epochs=1"))
-    result = result_of(scratch, "observed")
+    result = scratch.result("observed")
     per_s = result["rates"]["real_per_s"]["value"]
     tap.ok(done.returncode == 0 and per_s < 1e3 / 5, "observed: reads take that long",
            per_s, *said(done))
@@ -250,7 +245,7 @@ def check_silent(scratch):
     done = dsa(scratch, "run", "--observe", "--timeout", "10ms", "-o", "late", "--",
                *program("train", "data", "rate=4000", "epochs=1"))
     tap.ok(done.returncode == 0 and done.stderr.count("dsa waits for its end") == 1 and
-           result_of(scratch, "late")["run"]["status"] == "complete",
+           scratch.result("late")["run"]["status"] == "complete",
            "observed: a batch that comes late is measured all the same", *said(done))
     done = dsa(scratch, "run", "--timeout", "1s", "-o", "ended", "--", PYTHON, "-c",
                SLEEPS.format("ctypes"))
@@ -269,7 +264,7 @@ def check_delayed(scratch):
     done = dsa(scratch, "run", "-q", "--budget", "6s", "--prep-delay", "10ms", "-o", "delayed",
                "--", PYTHON, os.path.join(HERE, "lib/loader_kinds_program.py"), "iterable",
                "data", "prep=0", "rate=4000", "batch=16")
-    result = result_of(scratch, "delayed")
+    result = scratch.result("delayed")
     real = [w for w in result["windows"] if w["kind"] == "real" and w["used"]]
     tap.ok(done.returncode == 0 and real and
            all(w["prep_padded"] >= w["samples"] for w in real) and
@@ -291,7 +286,7 @@ def check_choice(scratch):
     done = dsa(scratch, "run", "-q", "--budget", "3s", "--loader=torch", "-o", "choice",
                "--sweep=workers=1", "--sweep-budget=2s", "--",
                *program("train", "data", "epochs=2"))
-    result = result_of(scratch, "choice")
+    result = scratch.result("choice")
     tap.ok(done.returncode == 0 and result["run"]["loader_choice"] == "torch" and
            result["verifications"][0]["measured_per_s"]["value"] > 0,
            "dsa run --loader=torch --sweep: both are torch's", result["run"], *said(done))
@@ -305,7 +300,7 @@ def check_not_kept(scratch):
     put_mine(mine)
     done = dsa(scratch, "run", "-q", "--keep-files=no", "--budget", "3s", "-o", "unkept", "--",
                *program("evaluates", "data", f"keep={scratch.at('no')}", f"inside={mine}"))
-    result = result_of(scratch, "unkept")
+    result = scratch.result("unkept")
     tap.ok(done.returncode == 0 and mine in result["files_written"] and
            result.get("files_kept", {}).get("count", 0) == 0 and
            not os.path.exists(scratch.at("unkept/kept")) and os.path.getsize(mine) > 4,
@@ -319,7 +314,7 @@ def check_separate(scratch):
     put_mine(mine)
     done = dsa(scratch, "run", "-q", "--protocol=separate", "--budget", "9s", "-o", out, "--",
                *program("evaluates", "data", f"keep={scratch.at('keeps')}", f"inside={mine}"))
-    tap.ok(done.returncode == 0 and result_of(scratch, out)["files_kept"]["put_back"] ==
+    tap.ok(done.returncode == 0 and scratch.result(out)["files_kept"]["put_back"] ==
            os.path.join(out, "kept/put-back") and not os.path.exists(os.path.join(out, "kept.2")),
            "one launch after another: one script", os.listdir(out), *said(done))
     subprocess.run(["sh", os.path.join(out, "kept/put-back")], check=True)
@@ -346,7 +341,7 @@ def check_libdsa(scratch):
     images = scratch.images(count=100)
     done = dsa(scratch, "run", "-q", "--budget", "3s", "-o", "libdsa", "--",
                *program("libdsa", images), variables=LIBDSA)
-    kind = result_of(scratch, "libdsa").get("loader", {}).get("kind", "dsa")
+    kind = scratch.result("libdsa").get("loader", {}).get("kind", "dsa")
     tap.ok(done.returncode == 0 and kind == "dsa", "libdsa beside torch's: libdsa drives",
            kind, *said(done))
 
@@ -356,7 +351,7 @@ def check_environment(scratch):
     done = dsa(scratch, "run", "-q", "--budget", "3s", "-o", "mine", "--",
                *program("train", "data", "rate=800"),
                variables={"DSA_LOADER": "cache=minio,cache_size=10%,storage_latency=50ms"})
-    result = result_of(scratch, "mine")
+    result = scratch.result("mine")
     tap.ok(done.returncode == 0 and result["run"]["asked"] == "" and
            "emulated" not in result["configuration"], "the user's DSA_LOADER is libdsa's",
            result["run"], *said(done))

@@ -5,7 +5,6 @@ name why not. Speaks TAP. SLEEPS most of the time.
     tests/loader_kinds.t [KIND...]
     SOAK=1 tests/loader_kinds.t        all kinds
 """
-import json
 import os
 import sys
 
@@ -49,8 +48,7 @@ def measured(scratch, kind, workers):
                        f"rate={RATE}", f"prep={PREP}", f"batch={BATCH}")
     if not os.path.exists(scratch.at(f"out-{kind}", "run.json")):
         return done, {"windows": []}
-    with open(scratch.at(f"out-{kind}", "run.json"), encoding="utf-8") as file:
-        return done, json.load(file)
+    return done, scratch.result(f"out-{kind}")
 
 
 def check_shares(kind, result, true):

@@ -4,7 +4,6 @@ tests/tool/nccl_host plays NCCL for ranks whose delays are known. Speaks TAP.
 SLEEPS most of the time.
 """
 
-import json
 import os
 import sys
 
@@ -22,8 +21,7 @@ tap = Tap()
 def observe(scratch, out, *words, options=("--observe",), **variables):
     told = scratch.run(DSA, "run", "-q", "-o", scratch.at(out), "--exit-status=target", *options,
                        "--", HOST, *words, variables={"DSA_LOADER": "prep=raw", **variables})
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return told, json.load(file)
+    return told, scratch.result(out)
 
 
 def check_ranks(name, ranks, delays):

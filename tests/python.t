@@ -737,14 +737,11 @@ def test_example_options(tap, scratch):
 
 
 def test_run(tap, scratch, dataset):
-    import json
-
     told = scratch.run(os.path.join(BUILD, "dsa"), "run", "--budget", BUDGET, "-o", "out",
                        "--prep-delay", "2ms", "--workers", 1, "--", PYTHON, EXAMPLE,
                        "--dataset", dataset, "--size", 16, "--batch", 8, "--emulate-gpu",
                        1000)
-    with open(scratch.at("out/run.json"), encoding="utf-8") as file:
-        stalls = json.load(file)["stalls"]
+    stalls = scratch.result()["stalls"]
     shares = [stalls[name]["share"] for name in ("compute", "prep", "fetch")]
     tap.ok(told.returncode == 0 and abs(sum(shares) - 1) < 1e-6,
            "dsa run measures a program in Python", told.stdout, told.stderr)

@@ -80,18 +80,13 @@ def check_pixels(scratch):
     tap.ok(psnr > 45, "evaluation: libdsa's pixels are torchvision's", psnr, done.stderr)
 
 
-def result_of(scratch, out):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def measure(scratch, out, *words, budget):
     done = scratch.run(DSA, "run", "-q", "--budget", budget, "-o", out, "--", PYTHON, PROGRAM,
                        *words, variables={"PYTHONPATH": os.path.join(HERE, "../loader/python"),
                                           "DSA_LIBRARY": os.path.join(BUILD, "libdsa.so.1"),
                                           **HEAPS_STAY})
     tap.ok(done.returncode == 0, f"{words[0]}: measured", done.stderr)
-    return result_of(scratch, out)
+    return scratch.result(out)
 
 
 def check_told(scratch):

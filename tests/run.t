@@ -34,11 +34,6 @@ def words(*options, budget=BUDGET, program=(), out="out"):
             *(program or TRAINER)]
 
 
-def result_of(scratch, out="out"):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def clean(scratch, out="out"):
     """No process, no session, no half-written file."""
     return not children() and sorted(os.listdir(scratch.at(out))) == ["report.html", "run.json"]
@@ -86,7 +81,7 @@ def shares(scratch):
     every = {"real", "cached", "synthetic", "loaded", "prep", "fetch"}
     done = scratch.run("script", "-qec", shlex.join(words("--timeline=when.json", budget="14s")),
                        "/dev/null")  # a terminal, and time for the curves
-    result = result_of(scratch)
+    result = scratch.result()
     total = sum(result["stalls"][name]["share"] for name in ("compute", "prep", "fetch"))
     tap.ok(done.returncode == 0 and abs(total - 1) < 1e-6, "the three shares sum to 1",
            done.stdout, total)
@@ -132,11 +127,11 @@ def streams(scratch):
 
 def ends(scratch):
     scratch.run(*words("--steps", "30", budget="60s"))
-    tap.ok(result_of(scratch)["run"]["status"] == "steps", "--steps ends the run",
-           result_of(scratch)["run"])
+    tap.ok(scratch.result()["run"]["status"] == "steps", "--steps ends the run",
+           scratch.result()["run"])
     done = scratch.run(*words(budget="60s", program=[*TRAINER, "--steps", "20"]))
     tap.ok(done.returncode == 3 and "not all three shares" in done.stderr and
-           result_of(scratch)["run"]["status"] == "target ended" and clean(scratch),
+           scratch.result()["run"]["status"] == "target ended" and clean(scratch),
            "a program that ends its data too early", done.stderr)
     shell = ["sh", "-c", f"setsid sh -c 'trap \"\" TERM; sleep 1000' & {shlex.join(TRAINER)}"]
     done = scratch.run(*words(program=shell))
@@ -152,7 +147,7 @@ def signals(scratch):
     with open(scratch.at("said"), encoding="utf-8") as file:
         said = file.read()
     tap.ok("heard" in said and not children(), "a signal is passed on", said)
-    tap.ok(result_of(scratch)["run"]["status"] == "interrupted", "and told", said)
+    tap.ok(scratch.result()["run"]["status"] == "interrupted", "and told", said)
     shell = ["sh", "-c", f"trap 'echo >user' USR1; {shlex.join(TRAINER)} & wait; wait"]
     process = start(scratch, program=shell, windows=1)
     process.send_signal(signal.SIGUSR1)
@@ -175,7 +170,7 @@ def typed(scratch):
     os.close(terminal)
     with open(scratch.at("said"), encoding="utf-8") as file:
         said = file.read()
-    tap.ok(result_of(scratch)["run"]["status"] == "interrupted" and
+    tap.ok(scratch.result()["run"]["status"] == "interrupted" and
            "you interrupted it" in said, "Ctrl-C is the user's doing", said)
 
 
@@ -235,7 +230,7 @@ def contained(scratch):
 
 def observe(scratch):
     done = scratch.run(*words("--observe", program=[*TRAINER, "--steps", "300"]))
-    result = result_of(scratch)
+    result = scratch.result()
     tap.ok(done.returncode == 0 and result["run"]["status"] == "complete" and
            [window["kind"] for window in result["windows"]] == ["real"],
            "--observe: one window, the whole training", done.stderr)
@@ -251,7 +246,7 @@ def observe(scratch):
 
 def separate(scratch):
     done = scratch.run(*words("--protocol=separate", budget="6s"))
-    kinds = [window["kind"] for window in result_of(scratch)["windows"] if window["used"]]
+    kinds = [window["kind"] for window in scratch.result()["windows"] if window["used"]]
     tap.ok(done.returncode == 0 and list(dict.fromkeys(kinds)) ==
            ["real", "cached", "synthetic"] and clean(scratch),
            "--protocol=separate: one kind a launch", kinds, done.stderr)
@@ -262,7 +257,7 @@ def unseen(scratch):
     images = TRAINER[-1]
     scratch.run(*words(budget="2s", program=[TRAIN, "--batch", "8", "--size", "32", "--dataset",
                                              images, "--test", images]))
-    run = result_of(scratch)["run"]
+    run = scratch.result()["run"]
     tap.ok(run["status"] == "budget" and run["target_status"] == 0,
            "data that is opened after the run is empty, which is no error", run)
 

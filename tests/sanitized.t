@@ -42,11 +42,6 @@ def trainer(images):
     return [TRAIN, "--dataset", images, "--size", "32", "--batch", "8", "--emulate-gpu", "100"]
 
 
-def result_of(scratch, *names):
-    with open(scratch.at("out", *names, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def kinds(result):
     return {window["kind"] for window in result["windows"] if window["used"]}
 
@@ -55,7 +50,7 @@ def run(scratch, images):
     done = scratch.run(DSA, "run", "-o", "out", "--workers", "2", "--budget", "10s",
                        "--precision", "5", "--timeline", "when.json", "--", *trainer(images))
     tap.ok(done.returncode == 0 and quiet(done.stderr) and
-           {"real", "cached", "synthetic"} <= kinds(result_of(scratch)),
+           {"real", "cached", "synthetic"} <= kinds(scratch.result()),
            "a run", done.stdout, done.stderr)
     for form in ("text", "html", "csv", "json", "markdown"):
         done = scratch.run(DSA, "report", "--format", form, "out")
@@ -85,7 +80,7 @@ def jobs(scratch, images):
     done = scratch.run(DSA, "run", "-o", "out", "--workers", "1", "--budget", "8s",
                        "--jobs", "2", "--share", "--", *trainer(images))
     tap.ok(done.returncode == 0 and quiet(done.stderr) and
-           len(result_of(scratch)["jobs"]) == 2, "jobs that share a loader", done.stdout,
+           len(scratch.result()["jobs"]) == 2, "jobs that share a loader", done.stdout,
            done.stderr)
 
 
@@ -151,7 +146,7 @@ def device(scratch, images):
                            "FAKE_CUDA": "rate=1e8,unit=1",
                            "DSA_CUPTI": os.path.join(fake, "cupti/13/libcupti.so.13")})
     tap.ok(done.returncode == 0 and quiet(done.stderr) and
-           {"real", "cached", "synthetic"} <= kinds(result_of(scratch)),
+           {"real", "cached", "synthetic"} <= kinds(scratch.result()),
            "a run whose batches arrive on a device", done.stdout, done.stderr)
 
 

@@ -135,16 +135,14 @@ def test_measured(tap, scratch):
     words = (DSA, "run", "--label-feature", "label", "--steps", 40, "--observe", "-o",
              "records-out", "--", TRAIN, "--dataset", "records", "--batch", 8, "--size", 32)
     done = scratch.run(*words)
-    with open(scratch.at("records-out", "run.json"), encoding="utf-8") as file:
-        told = json.load(file)["configuration"].get("features")
+    told = scratch.result("records-out")["configuration"].get("features")
     tap.ok(done.returncode == 0 and told == "image_raw, label" and told in done.stdout,
            "a feature can be named, and is told", done.stdout, done.stderr, told)
     done = scratch.run(*words[:3], "mean", *words[4:])
     tap.ok(done.returncode == 3 and "'mean' is no label" in done.stderr, "or refused", done.stderr)
     done = scratch.run(DSA, "run", "--budget", "2s", "-o", "out", "--", TRAIN, "--dataset",
                        "ustar-cls", "--batch", 8, "--size", 32)
-    with open(scratch.at("out", "run.json"), encoding="utf-8") as file:
-        result = json.load(file)
+    result = scratch.result()
     tap.ok(done.returncode == 0 and '"tar"' in json.dumps(result),
            "shards are measured as folders are", done.stderr)
 

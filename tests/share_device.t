@@ -202,8 +202,7 @@ def measured(scratch, data, wanted):
         os.path.join(BUILD, "dsa"), "run", "--share", "--device=cuda", "--gpu=none", "--jobs",
         "2", "--budget", "3s", "-o", scratch.at("out"), "--",
         os.path.join(BUILD, "tests/tool/gpu_step"), "-d", "-b", "16", "-w", "1", data)
-    with open(scratch.at("out/run.json"), encoding="utf-8") as file:
-        windows = json.load(file)["windows"]
+    windows = scratch.result()["windows"]
     kinds = {window["kind"] for window in windows if window["certified"]}
     tap.ok(done.returncode == 0 and {"synthetic", "cached", "real"} <= kinds and
            not any("device" in window["why"] for window in windows),

@@ -76,8 +76,7 @@ class Row:
                    for row in self.server.log())
 
     def result(self):
-        with open(self.scratch.at(self.kind + "-out", "run.json"), encoding="utf-8") as file:
-            return json.load(file)
+        return self.scratch.result(self.kind + "-out")
 
     def ok(self, good, name, *details):
         return tap.ok(good, f"{self.kind}: {name}", *details)

@@ -292,15 +292,10 @@ def check_seldom(_):
 
 # ---- programs ----
 
-def result_of(scratch, out):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def measure(scratch, out, options, *words):
     done = scratch.run(DSA, "run", "-q", "-o", out, *options.split(), "--", PYTHON, PROGRAM,
                        *words)
-    result = result_of(scratch, out)
+    result = scratch.result(out)
     parts = {part["name"]: part for part in result["prep_by_transform"]}
     if not tap.ok(parts, f"{out}: there are parts", done.returncode, done.stderr):
         return None, None

@@ -2,7 +2,6 @@
 """Audio and tokens as programs get them: in Python, from a shared loader, in a measured run.
 Speaks TAP."""
 
-import json
 import os
 import subprocess
 import sys
@@ -85,8 +84,7 @@ def test_run(tap, scratch, tokens):
                        os.path.join(BUILD, "examples/train"), "--dataset", tokens,
                        "--emulate-gpu", 4000,
                        variables={"DSA_LOADER": "prep=tokens,length=100"})
-    with open(scratch.at("out/run.json"), encoding="utf-8") as file:
-        stalls = json.load(file)["stalls"]
+    stalls = scratch.result()["stalls"]
     shares = [stalls[stage]["share"] for stage in ("compute", "prep", "fetch")]
     tap.ok(told.returncode == 0 and abs(sum(shares) - 1) < 1e-6 and shares[0] > .5,
            "a run of windows of tokens has shares", shares, told.stderr)

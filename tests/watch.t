@@ -8,7 +8,6 @@ arithmetic. Speaks TAP. SLEEPS most of the time.
 import collections
 import dataclasses
 import concurrent.futures
-import json
 import os
 import sys
 import threading
@@ -281,11 +280,6 @@ def check_threads():
 
 # ---- with it ----
 
-def result_of(scratch, out):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def dsa_run(scratch, out, options, *command, ahead=()):
     path = os.path.join(HERE, "../loader/python")
     return scratch.run(DSA, "run", "-o", out, *options.split(), "--", *ahead, PYTHON, PROGRAM,
@@ -301,7 +295,7 @@ def check_truth(scratch, number, budget):
     if not tap.ok(done.returncode == 0 and done.stdout == "", f"{name}: measured",
                   done.returncode, done.stderr, done.stdout):
         return
-    result = result_of(scratch, f"truth-{number}")
+    result = scratch.result(f"truth-{number}")
     compute, true = middle_stalls(result)["compute"], step / max(step, prep / threads)
     print(f"#   compute {100 * compute:6.2f}   truth {100 * true:6.2f}")
     tap.ok(abs(compute - true) <= OFF + unsure(result, "compute"),
@@ -319,7 +313,7 @@ def check_files(scratch, threads):
                    "step=4", ahead=[AWAKE])
     if not tap.ok(done.returncode == 0, "files: measured", done.stderr):
         return
-    result = result_of(scratch, f"files-{threads}")
+    result = scratch.result(f"files-{threads}")
     shares = middle_stalls(result)
     true = {"compute": 4 / 13, "fetch": 5 / 13} if threads == 0 else {"compute": 4 / 9}
     if threads == 0 and "fetch" not in shares and not SOAK:  # others held windows up
@@ -335,7 +329,7 @@ def check_files(scratch, threads):
 
 def check_passes(scratch):
     done = dsa_run(scratch, "passes", f"-q --budget {BUDGET}", "passes", ahead=[AWAKE])
-    result = result_of(scratch, "passes")
+    result = scratch.result("passes")
     starts = result["epoch_starts"]
     tap.ok(done.returncode == 0 and result["stalls"]["compute"]["share"] > .9,
            "passes: what it takes to begin one is no stall", done.stderr, result["stalls"])
@@ -344,7 +338,7 @@ def check_passes(scratch):
 
 def check_ends(scratch):
     done = dsa_run(scratch, "ends", "-q", "ends", "count=1000")
-    result = result_of(scratch, "ends")
+    result = scratch.result("ends")
     tap.ok(done.stdout == "the end\n" and result["run"]["target_status"] == 0 and
            any(w["used"] for w in result["windows"]),
            "an iterator that ends: so does the program, and what was measured stays",
@@ -353,7 +347,7 @@ def check_ends(scratch):
 
 def check_anew(scratch):
     done = dsa_run(scratch, "anew", f"-q --budget {BUDGET}", "anew", ahead=[AWAKE])
-    result = result_of(scratch, "anew")
+    result = scratch.result("anew")
     compute = result["stalls"]["compute"]["share"]
     tap.ok(done.returncode == 0 and
            abs(compute - 5 / 8) < 2 * OFF + unsure(result, "compute"),
@@ -374,7 +368,7 @@ def check_uncopied(scratch):
 
 def check_torch(scratch):
     done = dsa_run(scratch, "torch", f"-q --budget {BUDGET}", "torch")
-    result = result_of(scratch, "torch")
+    result = scratch.result("torch")
     tap.ok(done.returncode == 0 and result["loader"]["kind"] == "watch",
            "a DataLoader below is left alone", done.stderr, result["loader"])
 

@@ -17,7 +17,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, TRAIN, Tap, children, end_all, wait_until
-from tried import RATE_BUDGET, SOAK, clean, result_of, run_all, sound, verified, verify, whatif
+from tried import RATE_BUDGET, SOAK, clean, run_all, sound, verified, verify, whatif
 
 WORKERS = [1, 2, 3] if SOAK else [1, 2]
 
@@ -25,7 +25,7 @@ tap = Tap()
 
 
 def verifies(scratch):
-    result = result_of(scratch)
+    result = scratch.result()
     tap.ok("model" in result and ("why" in result["model"] or result["predictions"]),
            "a run tells what would help, or why it can't", result.get("model"))
     done = verify(scratch, "out", "--cache", "60%")

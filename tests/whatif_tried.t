@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, TRAIN, Tap, children
-from tried import RATE_BUDGET, SOAK, clean, result_of, run, run_all, sound, verified, verify
+from tried import RATE_BUDGET, SOAK, clean, run, run_all, sound, verified, verify
 
 tap = Tap()
 
@@ -27,7 +27,7 @@ def applies(scratch):
            "a slower accelerator takes no more than it can", rates, done.stderr)
     done = verify(scratch, "out", "--cache", "0%", "--storage-bandwidth", "1M")
     slow = verified(scratch)[-1]
-    size = result_of(scratch)["dataset"]["bytes"] / result_of(scratch)["dataset"]["samples"]
+    size = scratch.result()["dataset"]["bytes"] / scratch.result()["dataset"]["samples"]
     tap.ok(slow["measured_per_s"]["value"] * size <= 1.2e6 and "hit_ratio" not in slow,
            "slower storage gives no more than it may", slow, size)
     policies = ["lru", "fifo"] if SOAK else ["lru"]

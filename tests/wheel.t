@@ -209,8 +209,7 @@ def test_torch(tap, scratch):
     ran = scratch.run("dsa", "run", "-q", "--observe", "-o", "torch", "--", "python",
                       os.path.join(HERE, "lib/torch_program.py"), "train", "files",
                       "workers=1", "rate=4000", "epochs=2")
-    with open(scratch.at("torch/run.json"), encoding="utf-8") as file:
-        result = json.load(file)
+    result = scratch.result("torch")
     tap.ok(ran.returncode == 0 and result.get("loader", {}).get("kind") == "torch" and
            result["stalls"].get("compute", {}).get("share", 0) > 0, "its dsa measures a PyTorch script",
            ran.stdout, ran.stderr, result.get("loader"), result["stalls"])

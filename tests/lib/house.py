@@ -1,6 +1,7 @@
 """What the Python tests share: TAP, dsa and its example, what a run leaves behind."""
 
 import ctypes
+import json
 import math
 import os
 import shutil
@@ -76,6 +77,11 @@ class Scratch:
         os.makedirs(path, exist_ok=True)
         os.chmod(path, 0o777)
         return path
+
+    def result(self, out="out"):
+        """What dsa run left in that folder."""
+        with open(self.at(out, "run.json"), encoding="utf-8") as file:
+            return json.load(file)
 
     def images(self, name="images", count=200, size="6K"):
         """A data set of small pictures."""

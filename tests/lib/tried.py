@@ -1,6 +1,5 @@
 """Changes that dsa whatif and dsa run --sweep try with real runs, for the tests of both."""
 
-import json
 import os
 import shutil
 import signal
@@ -22,13 +21,8 @@ def run(tap, scratch, *options):
     return done
 
 
-def result_of(scratch, out="out"):
-    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 def verified(scratch, out="out"):
-    return result_of(scratch, out)["verifications"]
+    return scratch.result(out)["verifications"]
 
 
 def whatif(scratch, *words):
