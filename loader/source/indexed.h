@@ -6,6 +6,8 @@
 #include "loader/source/index/index.h"
 #include "loader/source/variant.h"
 
+struct shard_kind;
+
 /* What an index is built from. */
 struct index_origin {
 	const char *dataset;   /* as the user called it */
@@ -13,8 +15,9 @@ struct index_origin {
 	const char *own_path;  /* of what "" is in the index: a folder or list file */
 	int dataset_fd;        /* own_path, open */
 	int base;              /* base_path, open */
-	const struct file_kind *kind; /* which files are samples */
-	uint64_t seed;                /* beside the kind's: tells indexes apart */
+	const struct file_kind *kind;    /* which files are samples */
+	uint64_t seed;                   /* beside the kind's: tells indexes apart */
+	const struct shard_kind *shards; /* of a data set of shards */
 	void *own; /* of the source: indexed_own(); freed with the state */
 	unsigned threads;
 };

@@ -58,17 +58,10 @@ static ssize_t objects_ranges_read(void *state, void *to, size_t size, uint64_t 
 	return result < 0 ? result : (ssize_t)get.got;
 }
 
-/* Calls kind->read(), or kind->learn(). */
-struct objects_use {
-	const struct shard_kind *kind;
-	struct shard_found *found;
-	const struct source_config *config;
-	struct shard_features *features;
-};
-
-static int objects_shard_use(struct objects_shards *shards, size_t number,
-			     const struct objects_use *use, struct error *err)
+static int objects_shard_use(void *context, size_t number, const struct shard_use *use,
+			     struct error *err)
 {
+	struct objects_shards *shards = context;
 	const struct net_config connection = {.most = 1, .seed = number};
 	struct objects_ranges *ranges = calloc(1, sizeof(*ranges));
 	struct shard_object object = {
@@ -88,24 +81,12 @@ static int objects_shard_use(struct objects_shards *shards, size_t number,
 		 ranges->shard->name);
 	ranges->net = net_open(&connection, err);
 	if (ranges->net != NULL)
-		result = use->found != NULL ? use->kind->read(use->kind->context,
-							      &object, use->found, err)
-					    : use->kind->learn(use->config, &object,
-							       use->features, err);
+		result = shard_use_object(use, &object, err);
 	if (ranges->error.code != 0 && err != NULL)
 		*err = ranges->error;
 	net_close(ranges->net);
 	free(ranges);
 	return result;
-}
-
-static int objects_shard_read(void *context, size_t number,
-			      const struct shard_kind *kind, struct shard_found *found,
-			      struct error *err)
-{
-	const struct objects_use use = {.kind = kind, .found = found};
-
-	return objects_shard_use(context, number, &use, err);
 }
 
 static const char *objects_shard_etag(const void *context, size_t number)
@@ -151,23 +132,6 @@ static int objects_shards_paths(const struct shard_kind *kind,
 	return 0;
 }
 
-/* The features of the records, from the first shard that has any. */
-static int objects_shards_learn(struct objects_shards *of, size_t count,
-				const struct objects_use *use, struct error *err)
-{
-	char shown[NAME_SHOWN];
-	int result = 0;
-
-	for (size_t i = 0; result == 0 && i < count; i++) {
-		result = objects_shard_use(of, i, use, err);
-		if (result < 0)
-			return error_within(
-				err, result, "the shard '%s'",
-				name_escape(of->all[i].name, shown, sizeof(shown)));
-	}
-	return 0;
-}
-
 /* What the shards are, and how they are read. */
 struct objects_all {
 	struct shard_features features;
@@ -178,9 +142,10 @@ struct objects_all {
 };
 
 static int objects_shards_prepare(struct objects_all *all, size_t count,
+				  const struct index_origin *origin,
 				  const struct source_config *config, struct error *err)
 {
-	const struct objects_use use = {
+	const struct shard_use use = {
 		.kind = &all->kind, .config = config, .features = &all->features};
 	int result = shard_refuse_prep(config->prep, err);
 
@@ -191,7 +156,7 @@ static int objects_shards_prepare(struct objects_all *all, size_t count,
 	if (result < 0 || all->kind.learn == NULL)
 		return result;
 	all->kind.context = all->elsewhere.features = &all->features;
-	return objects_shards_learn(&all->of, count, &use, err);
+	return shard_learn(origin, &all->shards, &use, err);
 }
 
 int objects_shards_index(struct objects *objects, const struct objects_shard *shards,
@@ -202,7 +167,7 @@ int objects_shards_index(struct objects *objects, const struct objects_shard *sh
 		.kind = *shard_kind_of(shards[0].name),
 		.of = {.objects = objects, .all = shards},
 		.elsewhere = {.context = &all.of,
-			      .read = objects_shard_read,
+			      .use = objects_shard_use,
 			      .etag = objects_shard_etag},
 		.shards = {.elsewhere = &all.elsewhere,
 			   .ignored = ignored,
@@ -215,7 +180,7 @@ int objects_shards_index(struct objects *objects, const struct objects_shard *sh
 		.base = -1,
 		.threads = config->threads,
 	};
-	int result = objects_shards_prepare(&all, count, config, err);
+	int result = objects_shards_prepare(&all, count, &origin, config, err);
 
 	if (result == 0)
 		result = shard_build(&origin, &all.kind, &all.shards, &objects->index,

@@ -78,8 +78,17 @@ no_memory:
 	return error_sys(err, ENOMEM, "cannot index it");
 }
 
-static int shard_read_open(const struct shard_work *work, int fd,
-			   struct shard_found *found, struct error *err)
+int shard_use_object(const struct shard_use *use, const struct shard_object *object,
+		     struct error *err)
+{
+	const struct shard_kind *kind = use->kind;
+
+	return use->found != NULL
+		       ? kind->read(kind->context, object, use->found, err)
+		       : kind->learn(use->config, object, use->features, err);
+}
+
+static int shard_use_open(int fd, const struct shard_use *use, struct error *err)
 {
 	struct shard_object object;
 	struct stat status;
@@ -88,39 +97,51 @@ static int shard_read_open(const struct shard_work *work, int fd,
 		return error_sys(err, errno, "cannot be read");
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, EINVAL, "is no regular file");
-	index_stamp_set(&found->stamp, &status);
+	if (use->found != NULL)
+		index_stamp_set(&use->found->stamp, &status);
 	shard_object_file(&object, &fd, (uint64_t)status.st_size);
-	return work->kind->read(work->kind->context, &object, found, err);
+	return shard_use_object(use, &object, err);
 }
 
-static int shard_read_file(const struct shard_work *work, const char *path,
-			   struct shard_found *found, struct error *err)
+static int shard_use_file(const char *folder, const char *path,
+			  const struct shard_use *use, struct error *err)
 {
-	int fd = openat(work->origin->base, path,
-			O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int result;
+	char whole[2 * PATH_MAX];
+	int fd, result;
 
+	snprintf(whole, sizeof(whole), "%s/%s", folder, path);
+	fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return error_sys(err, errno, "cannot be opened");
-	result = shard_read_open(work, fd, found, err);
+	result = shard_use_open(fd, use, err);
 	close(fd);
 	return result;
 }
 
-static int shard_read(const struct shard_work *work, uint32_t number, struct error *err)
+static int shard_use_one(const struct index_origin *origin, const struct shards *shards,
+			 size_t number, const struct shard_use *use, struct error *err)
 {
-	const struct shards_elsewhere *elsewhere = work->shards->elsewhere;
-	const char *path = work->shards->paths[number];
-	struct shard_found *found = &work->found[number];
+	const struct shards_elsewhere *elsewhere = shards->elsewhere;
+	const char *path = shards->paths[number];
 	char shown[NAME_SHOWN];
-	int result = elsewhere != NULL ? elsewhere->read(elsewhere->context, number,
-							 work->kind, found, err)
-				       : shard_read_file(work, path, found, err);
+	int result = elsewhere != NULL
+			     ? elsewhere->use(elsewhere->context, number, use, err)
+			     : shard_use_file(origin->base_path, path, use, err);
 
 	if (result < 0)
 		error_within(err, result, "the shard '%s'",
-			     shards_shown(work->origin, path, shown, sizeof(shown)));
+			     shards_shown(origin, path, shown, sizeof(shown)));
 	return result;
+}
+
+int shard_learn(const struct index_origin *origin, const struct shards *shards,
+		const struct shard_use *use, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < shards->count; i++)
+		result = shard_use_one(origin, shards, i, use, err);
+	return result < 0 ? result : 0;
 }
 
 /* Shards are taken in order, so the first that fails is the same each time. */
@@ -131,9 +152,11 @@ static void shard_read_some(void *context)
 
 	while (!work->failed && (number = (uint32_t)atomic_fetch_add(&work->next, 1)) <
 					work->shards->count) {
+		const struct shard_use use = {.kind = work->kind,
+					      .found = &work->found[number]};
 		struct error err = {0};
 
-		if (shard_read(work, number, &err) == 0)
+		if (shard_use_one(work->origin, work->shards, number, &use, &err) == 0)
 			continue;
 		pthread_mutex_lock(&work->lock);
 		if (!work->failed || number < work->worst) {

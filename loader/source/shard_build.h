@@ -45,7 +45,7 @@ struct shard_kind {
 	const char *shown;  /* "*.tar" */
 	shards_named any;   /* called as one */
 	shards_named named; /* as one that can be read */
-	/* Says why one that is called otherwise can't be; -errno. */
+	/* Says why one that is called otherwise can't be; -errno. NULL: all can. */
 	int (*refuse)(const char *name, struct error *err);
 	/* Finds the features that the user does not name in the first record: 1; 0: the
 	 * shard has none, so the next one is asked; or -errno. NULL: such shards have no
@@ -61,6 +61,23 @@ struct shard_kind {
 	const char *wanted; /* for "no samples in 'x': ...": what there should be */
 	const char *label;  /* for "'7.jpg' has no label beside it": where labels are */
 };
+
+/* What is done with a shard: it is read where there is `found`, else its features are
+ * learnt. */
+struct shard_use {
+	const struct shard_kind *kind;
+	struct shard_found *found;
+	const struct source_config *config;
+	struct shard_features *features;
+};
+
+/* Calls kind->read() or kind->learn(). */
+int shard_use_object(const struct shard_use *use, const struct shard_object *object,
+		     struct error *err);
+
+/* Learns features of the first shard that has any: 0 or -errno, and err names the shard. */
+int shard_learn(const struct index_origin *origin, const struct shards *shards,
+		const struct shard_use *use, struct error *err);
 
 /* Fills *index from the shards; 0 or -errno, and err names shard and place. */
 int shard_build(const struct index_origin *origin, const struct shard_kind *kind,

@@ -10,6 +10,12 @@ extern const struct shard_kind shard_tar, shard_tfrecord;
  * that can't be read: kind->named() tells. NULL: it is no shard. */
 const struct shard_kind *shard_kind_of(const char *name);
 
+/* struct source_variant.open of shards that are files. What is learnt of them is the
+ * indexed_own() of the state. */
+void *shard_kind_open(const struct shard_kind *kind, const char *dataset,
+		      const struct source_config *config, struct source_facts *facts,
+		      struct error *err);
+
 /* 0; or -EINVAL: samples of this op are not in shards. */
 int shard_refuse_prep(const char *prep, struct error *err);
 

@@ -25,15 +25,14 @@ bool shards_claim(const char *dataset, const struct stat *status,
 		  const struct source_config *config, shards_named named);
 
 struct shard_features;
-struct shard_found;
-struct shard_kind;
+struct shard_use;
 
 /* What reads shards that are no files. */
 struct shards_elsewhere {
 	void *context;
-	/* As kind->read(), of the shard with this number. Any thread. */
-	int (*read)(void *context, size_t number, const struct shard_kind *kind,
-		    struct shard_found *found, struct error *err);
+	/* shard_use_object() of the shard with this number. Any thread. */
+	int (*use)(void *context, size_t number, const struct shard_use *use,
+		   struct error *err);
 	const char *(*etag)(const void *context, size_t number);
 	const struct shard_features *features; /* to keep with the index; NULL: none */
 };

@@ -233,23 +233,6 @@ const struct shard_kind shard_tar = {
 	.label = ".cls, .json or .txt",
 };
 
-static int tar_build(const struct index_origin *origin, struct index *index,
-		     struct error *err)
-{
-	struct shard_kind kind = shard_tar;
-	struct shards shards;
-	int result = shards_list(origin, tar_plain, &shards, err);
-
-	kind.context = origin->kind;
-	if (result == 0 &&
-	    (shards.count == 0 || (!shards.folder && !tar_plain(shards.paths[0]))))
-		result = tar_refuse_compressed(origin->dataset, err);
-	if (result == 0)
-		result = shard_build(origin, &kind, &shards, index, err);
-	shards_free(&shards);
-	return result;
-}
-
 static bool tar_claims(const char *dataset, const struct stat *status,
 		       const struct source_config *config)
 {
@@ -259,13 +242,7 @@ static bool tar_claims(const char *dataset, const struct stat *status,
 static void *tar_open(const char *dataset, const struct source_config *config,
 		      struct source_facts *facts, struct error *err)
 {
-	struct index_origin origin = {0};
-	char folder[PATH_MAX];
-
-	if (shard_refuse_prep(config->prep, err) < 0)
-		return NULL;
-	shards_origin(dataset, folder, &origin);
-	return indexed_open(&origin, tar_build, config, facts, err);
+	return shard_kind_open(&shard_tar, dataset, config, facts, err);
 }
 
 const struct source_variant source_tar = {.kind = "tar",

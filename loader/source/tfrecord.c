@@ -16,16 +16,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 /* ---- names of files ---- */
 
@@ -329,47 +324,6 @@ void shard_features_tell(struct shard_features *features)
 		 features->label[0] != '\0' ? ", " : "", features->label);
 }
 
-static int tfrecord_learn_file(const struct index_origin *origin, const char *path,
-			       const struct source_config *config,
-			       struct shard_features *features, struct error *err)
-{
-	char whole[2 * PATH_MAX], shown[NAME_SHOWN];
-	struct shard_object object;
-	struct stat status;
-	int fd, result;
-
-	snprintf(whole, sizeof(whole), "%s/%s", origin->base_path, path);
-	fd = open(whole, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &status) < 0) {
-		result = error_sys(err, errno, "cannot be opened");
-	} else if (!S_ISREG(status.st_mode)) {
-		result = error_set(err, EINVAL, "is no regular file");
-	} else {
-		shard_object_file(&object, &fd, (uint64_t)status.st_size);
-		result = tfrecord_learn(config, &object, features, err);
-	}
-	if (fd >= 0)
-		close(fd);
-	if (result < 0)
-		error_within(err, result, "the shard '%s'",
-			     shards_shown(origin, path, shown, sizeof(shown)));
-	return result;
-}
-
-static int tfrecord_learn_first(const struct index_origin *origin,
-				const struct source_config *config,
-				struct shard_features *features, struct error *err)
-{
-	struct shards shards;
-	int result = shards_list(origin, tfrecord_plain, &shards, err);
-
-	for (size_t i = 0; result == 0 && i < shards.count; i++)
-		result = tfrecord_learn_file(origin, shards.paths[i], config, features,
-					     err);
-	shards_free(&shards);
-	return result;
-}
-
 /* ---- the data set ---- */
 
 const struct shard_kind shard_tfrecord = {
@@ -383,44 +337,10 @@ const struct shard_kind shard_tfrecord = {
 	.label = "the label feature",
 };
 
-static int tfrecord_build(const struct index_origin *origin, struct index *index,
-			  struct error *err)
-{
-	struct shard_kind kind = shard_tfrecord;
-	struct shards shards;
-	int result = shards_list(origin, tfrecord_plain, &shards, err);
-
-	kind.context = origin->own;
-	if (result == 0)
-		result = shard_build(origin, &kind, &shards, index, err);
-	shards_free(&shards);
-	return result;
-}
-
 static void *tfrecord_open(const char *dataset, const struct source_config *config,
 			   struct source_facts *facts, struct error *err)
 {
-	struct shard_features *features = calloc(1, sizeof(*features));
-	struct index_origin origin = {.own = features};
-	char folder[PATH_MAX];
-	void *state;
-
-	if (features == NULL)
-		return error_null(error_sys(err, ENOMEM, "cannot open the data set"));
-	if (shard_refuse_prep(config->prep, err) < 0)
-		goto failed;
-	shards_origin(dataset, folder, &origin);
-	if (tfrecord_learn_first(&origin, config, features, err) < 0)
-		goto failed;
-	origin.seed = XXH3_64bits(features->told, strlen(features->told));
-	state = indexed_open(&origin, tfrecord_build, config, facts, err);
-	if (state == NULL)
-		goto failed;
-	facts->features = features->told;
-	return state;
-failed:
-	free(features);
-	return NULL;
+	return shard_kind_open(&shard_tfrecord, dataset, config, facts, err);
 }
 
 int shard_record_unseal(const struct shard_features *features, const void *bytes,
