@@ -24,11 +24,15 @@ __attribute__((constructor)) static void read_early(int argc, char **argv,
 {
 	const char *path = variable(environment, "EARLY_READS=");
 	char line[100] = "", byte;
-	FILE *file = path != NULL ? fopen(path, "r") : NULL;
+	FILE *file;
 	int fd;
 
 	(void)argc;
 	(void)argv;
+	if (path == NULL)
+		return;
+	rewind(stdin); /* a stream that no call opened */
+	file = fopen(path, "r");
 	if (file == NULL)
 		return;
 	for (int i = 0; i < 2; i++)
