@@ -602,14 +602,15 @@ static inline uint64_t trace_most_gets(const struct trace *trace, uint64_t sampl
 	return trace->most_gets == TRACE_ONE_EPOCH ? samples : trace->most_gets;
 }
 
-/* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */
+/* Samples that the data ends with, once the loader is ready, if how many there are is known;
+ * UINT64_MAX: it goes on. */
 static inline uint64_t trace_end(const struct trace *trace)
 {
 	uint64_t wanted = trace->until_samples, there = trace->loader.dataset_samples;
 
 	if (wanted == 0)
 		return UINT64_MAX;
-	return trace->until_once && there < wanted ? there : wanted;
+	return trace->until_once && there > 0 && there < wanted ? there : wanted;
 }
 
 /* True of a program that goes on without dsa: no loader of it is measured, or no more. One of

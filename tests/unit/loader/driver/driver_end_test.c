@@ -53,6 +53,19 @@ TEST_WITH(the_data_may_end_with_the_data_set, driven_setup, driven_teardown)
 		assert_int_equal(audit.seen[i], 1);
 }
 
+/* As of a stream, which ends by itself or not. */
+TEST_WITH(how_much_data_there_is_may_not_be_known, driven_setup, driven_teardown)
+{
+	struct trace *trace = driven.trace;
+
+	trace->until_samples = 4096;
+	trace->until_once = 1;
+	trace->loader.dataset_samples = 0;
+	assert_int_equal(trace_end(trace), 4096);
+	trace->loader.dataset_samples = 100;
+	assert_int_equal(trace_end(trace), 100);
+}
+
 TEST_WITH(without_dsa_the_program_goes_on_and_no_window_is_begun, driven_setup,
 	  driven_teardown)
 {
