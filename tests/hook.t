@@ -288,7 +288,7 @@ def check_alone(scratch):
 
 
 def check_breaks(scratch):
-    for anew in "anew=0", "anew=1":
+    for anew in "anew=0", "anew=1", "persistent=1":
         done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
         result = scratch.result("out-" + anew)
         windows = result["windows"]

@@ -480,7 +480,10 @@ class Hook:
         """The iterator that the loader would begin anew, with workers that persist, where it is
         to go on; else None."""
         it = getattr(loader, "_iterator", None)
-        if self.off or not self.paused or it is None or it is not self.loading.it:
+        if self.off or it is None or self.loading is None or it is not self.loading.it:
+            return None
+        if not self.paused and (self.observes or self.loading.stream.renews or
+                                self.library.left()):
             return None
         self.library.outside()
         self.resume(it)

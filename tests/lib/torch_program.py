@@ -287,14 +287,14 @@ def infers(folder):
     print("the end", flush=True)
 
 
-def breaks(folder, workers=2, anew=0):
+def breaks(folder, workers=2, anew=0, persistent=0):
     """Counts its steps itself: an epoch has fewer than there are batches; or is one of a subset,
     and of a loader, made anew, which tries some sizes of batches before."""
     data, training = Files(folder, 1), Training(800)
     for size in (1, 2, 4) if int(anew) else ():
         for batch in itertools.islice(loader_of(data, size), 5):
             training.step(batch)
-    loader = loader_of(data, num_workers=int(workers))
+    loader = loader_of(data, num_workers=int(workers), persistent_workers=bool(persistent))
     for _ in range(10**6):
         if int(anew):
             drawn = torch.randperm(len(data)).tolist()
