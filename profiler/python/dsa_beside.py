@@ -5,8 +5,8 @@ or for none."""
 import time
 
 from dsa_batches import POOL_LEAST
-from dsa_driver import copied
-from dsa_loading import POOL, POOLED, Loading
+from dsa_driver import OWN_EPOCHS, copied
+from dsa_loading import POOL, POOLED, Loading, length_of
 from dsa_transforms import is_like
 
 now = time.monotonic_ns
@@ -19,6 +19,7 @@ class Beside(Loading):
         super().__init__(first.module, first.next_of, first.library, first.observes)
         self.first, self.loader = first, loader
         self.loads = None  # its data set and batch
+        self.length = 0  # batches of its epoch
 
     def succeeds(self, it):
         """True where the program made its loader anew, and that is none like the one that
@@ -38,7 +39,7 @@ class Beside(Loading):
 
     def follow(self, it):
         """The program began another epoch of it."""
-        self.loads = it._dsa_loads
+        self.loads, self.length = it._dsa_loads, length_of(it)
         self.take_over(it, it)
         if self.observes:
             return
@@ -56,6 +57,8 @@ class Beside(Loading):
             library.outside()
             self.follow(it)
         try:
+            if OWN_EPOCHS and not self.observes and 0 < self.length <= it._dsa_steps:
+                raise StopIteration
             batch, _ = copied(self.pool.give) if self.source in POOLED else self.next()
         except BaseException:
             library.outside()

@@ -34,7 +34,8 @@ from dsa_beside import Together
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
                         leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher
-from dsa_loading import LOADED, POOLED, STREAM, Helped, Loading, with_workers
+from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
+                         with_workers)
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
@@ -49,7 +50,6 @@ SINGLES = 16  # iterators of a loader in a row that gave a batch each
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
 NEEDED_OF_WORKERS = "_task_info", "_try_put_index", "_prefetch_factor"
-MAP = 0  # _DatasetKind.Map
 
 now = time.monotonic_ns
 
@@ -60,14 +60,6 @@ def name_of_data(dataset):
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
     return root if os.fsdecode(root).strip("./") else os.path.abspath(root)
-
-
-def length_of(it):
-    """Batches of an epoch, as the loader's own length has it; 0: nobody says."""
-    if it._dataset_kind == MAP:
-        return count(it._index_sampler)
-    samples, batch = count(it._dsa_loads[0]), it._dsa_loads[1] or 1
-    return samples // batch if it._drop_last else -(-samples // batch)
 
 
 class Training:
@@ -551,6 +543,7 @@ class Hook:
             else:  # the user interrupts it
                 self.turn_off()
             self.loading.leave(self.loading.asked[0])
+            self.together.let_go()
         else:
             self.end_epoch()
             if self.alike and not self.observes:

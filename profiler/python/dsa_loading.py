@@ -13,6 +13,7 @@ from dsa_fetch import key_of_iterator
 
 STREAM, LIST, POOL, LOADED = range(4)  # enum hook_source
 POOLED = (POOL, LOADED)
+MAP = 0  # _DatasetKind.Map
 NOT_MADE = 1  # of make(): the window goes without
 ROUNDS = 2  # thrown away before batches are counted
 SILENCE_NS, HELPED_NS = 10**9, 20 * 10**9  # of workers that may wait for one another
@@ -31,6 +32,14 @@ def workers_asked():
         if name == "workers":
             return int(value)
     return None
+
+
+def length_of(it):
+    """Batches of an epoch, as the loader's own length has it; 0: nobody says."""
+    if it._dataset_kind == MAP:
+        return count(it._index_sampler)
+    samples, batch = count(it._dsa_loads[0]), it._dsa_loads[1] or 1
+    return samples // batch if it._drop_last else -(-samples // batch)
 
 
 def iterator_of(module, loader):
