@@ -229,8 +229,8 @@ def check_reuses(scratch):
 def check_untrained(scratch):
     """The remedy is in the message, and the program ends as without dsa."""
     for part, options, why in (
-            ("two same=1", "--observe", "another iterator of its loader, or another loader "
-             "each time, gives a batch in each step"),
+            ("two same=1", "--observe", "another iterator of its loader, another loader "
+             "each time or one in another thread gives a batch in each step"),
             ("infers", "", "before a loop was measured: torch's DataLoader made batches, but no "
              "backward() ran between two of them: --observe measures")):
         name, *words = part.split()
@@ -249,11 +249,13 @@ def check_beside(scratch):
     """A step waits for both of its loaders, in windows and observed; for none where copies are
     given."""
     prep = 4  # ms a sample
-    for options, words in (("--budget 5s", ("kept=1", "seconds=100")), ("--observe", ())):
+    for options, words in (("--budget 9s", ("kept=1", "seconds=100", "alone=61")),
+                           ("--observe", ())):
         done = dsa_run(scratch, "out-beside", "-q " + options, "two", "data", f"prep={prep}", *words)
         result = scratch.result("out-beside")
         waits = {kind: [w["blocked_s"] * 1e3 / w["steps"] for w in result["windows"]
                         if w["kind"] == kind and w["used"]] for kind in ("real", "synthetic")}
+        tap.ok("too long" not in done.stdout, f"{options}: and alone it has its own end", done.stdout)
         tap.ok(done.returncode == 0 and waits["real"] and min(waits["real"]) > 1.9 * prep * BATCH and
                result["configuration"]["beside"] == 1 and
                (words == () or waits["synthetic"] and

@@ -18,7 +18,7 @@ import warnings
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
-from house import BUDGET, BUILD, Scratch, Tap, wait_until
+from house import BUDGET, BUILD, Scratch, Tap, unsure, wait_until
 from interrupted import CLOSED, CUT_SHORT, EXITING, HANDED_OVER, INTERRUPTED
 from process import available, no_threads, raised, raised_as, resident, threads
 
@@ -492,8 +492,8 @@ def test_interrupt(tap, scratch):
     tap.ok((told.returncode, told.stdout, told.stderr) == (0, "interrupted 0\n", ""),
            "Ctrl-C ends the wait for a batch that does not come, and the program ends",
            told)
-    # 160 ms a batch: where the interrupt comes after it, the program prints "no" and fails.
-    scratch.environment["DSA_LOADER"] = "prep_delay=20ms"
+    # 400 ms a batch: where the interrupt comes after it, the program prints "no" and fails.
+    scratch.environment["DSA_LOADER"] = "prep_delay=50ms"
     told = scratch.run(PYTHON, "-c", INTERRUPTED, "go on")
     tap.ok(told.stdout.startswith("interrupted 0\n[0, 1, 2, 3, 4, 5, 6, 7]"),
            "and a program that goes on has lost no batch", told)
@@ -741,13 +741,14 @@ def test_run(tap, scratch, dataset):
                        "--prep-delay", "2ms", "--workers", 1, "--", PYTHON, EXAMPLE,
                        "--dataset", dataset, "--size", 16, "--batch", 8, "--emulate-gpu",
                        1000)
-    stalls = scratch.result()["stalls"]
+    result = scratch.result()
+    stalls, off = result["stalls"], unsure(result, "compute")
     shares = [stalls[name]["share"] for name in ("compute", "prep", "fetch")]
     tap.ok(told.returncode == 0 and abs(sum(shares) - 1) < 1e-6,
            "dsa run measures a program in Python", told.stdout, told.stderr)
     # 2 ms of prep for each ms of compute, one beside the other; on a busy machine fetch
     # takes its share of it.
-    tap.ok(0.2 < shares[1] + shares[2] < 0.8, "and finds how long it waits", shares,
+    tap.ok(0.2 - off < shares[1] + shares[2] < 0.8 + off, "and finds how long it waits", shares,
            told.stdout)
 
 

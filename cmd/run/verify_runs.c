@@ -360,11 +360,10 @@ static int verify_runs_interrupted(const struct trying *trying, struct error *er
 				 trying->count);
 	snprintf(folder, sizeof(folder), "%s", trying->trials->folder);
 	again = shell_words("dsa whatif", words);
-	error_set(
-		err, EINTR,
-		"interrupted: %zu of %zu measured and kept; %s --resume, with the same "
-		"changes, measures the others",
-		kept, trying->count, again != NULL ? again : "dsa whatif");
+	error_set(err, EINTR,
+		  "interrupted: %zu of %zu measured and kept; the others: the same "
+		  "changes with %s --resume",
+		  kept, trying->count, again != NULL ? again : "dsa whatif");
 	free(again);
 	return -EINTR;
 }

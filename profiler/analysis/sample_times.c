@@ -167,9 +167,9 @@ static double sample_times_fetch(const struct window *windows, size_t count,
 		return NAN; /* emulated */
 	if (sample_times_warm(windows, count))
 		return 0; /* but for what disturbs */
-	if (!listed)
-		return real_s;
-	return fmax(0, real_s - sample_times_io(windows, count, TRACE_CACHED));
+	if (listed)
+		real_s -= sample_times_io(windows, count, TRACE_CACHED);
+	return isnan(real_s) ? NAN : fmax(0, real_s);
 }
 
 static int sample_times_add_batches(const struct window *windows, size_t count,

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SOON = 64 }; /* batches */
@@ -110,6 +111,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.stride = 1;
 	hook.next_ns = UINT64_MAX;
 	hook.loader = hook.before = 0;
+	memset(hook.beside, 0, sizeof(hook.beside));
 	hook.process = NULL;
 	if (hook.page->several)
 		hook_refuse("several programs at once are measured with libdsa's "
@@ -216,14 +218,29 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 		hook_add_batches(&hook, window);
 }
 
+/* Windows so far were of steps without them. Observed is what there was. */
+static void hook_void_windows(struct trace *trace)
+{
+	uint32_t begun = atomic_load(&trace->window_now);
+
+	for (uint32_t i = 0; !trace->observe && i < begun && i < TRACE_WINDOWS; i++)
+		trace->windows[i].flags |= TRACE_WARMUP;
+}
+
 void dsa_hook_beside(uint32_t loaders)
 {
 	if (hook.trace == NULL)
 		return;
-	hook.trace->loader.beside = loaders;
+	hook_void_windows(hook.trace);
+	__atomic_store_n(&hook.trace->loader.beside, loaders, __ATOMIC_RELEASE);
 	hook_drop_list(&hook, "several loaders in each step");
 	hook.pair = UINT32_MAX;
-	hook.loader = hook.before = 0;
+}
+
+void dsa_hook_loader_beside(uint32_t which, uint64_t loader)
+{
+	if (hook.trace != NULL)
+		hook.beside[which % HOOK_BESIDE] = loader;
 }
 
 void dsa_hook_waited(uint64_t blocked_ns)
@@ -254,7 +271,7 @@ void dsa_hook_round(uint32_t batches)
 
 void dsa_hook_loader(uint64_t loader)
 {
-	if (hook.trace == NULL || hook.trace->loader.beside > 0)
+	if (hook.trace == NULL)
 		return;
 	hook.before = hook.loader;
 	hook.loader = loader;

@@ -112,9 +112,14 @@ HOOK_EXPORT int dsa_hook_request(uint64_t now);
 /* It was given one of so many samples, after a wait for it. */
 HOOK_EXPORT void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns);
 
-/* So many other loaders give batches in each step from now on, which count as its own: none
- * of its batches come from HOOK_LIST any more. */
+/* So many other loaders give batches in each step from now on: none of its batches come from
+ * HOOK_LIST any more. */
 HOOK_EXPORT void dsa_hook_beside(uint32_t loaders);
+
+/* Whose batches, as dsa_io_batch_of() has it, count as its own: of one of them, counted from 0
+ * on. Those of the last HOOK_BESIDE do. */
+enum { HOOK_BESIDE = 8 };
+HOOK_EXPORT void dsa_hook_loader_beside(uint32_t which, uint64_t loader);
 
 /* The step under way waited so long for a batch of one of them. */
 HOOK_EXPORT void dsa_hook_waited(uint64_t blocked_ns);

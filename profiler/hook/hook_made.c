@@ -52,6 +52,9 @@ static bool hook_is_strange(const struct hook *hook, const struct io_batch *batc
 {
 	if (hook->loader == 0 || batch->loader == 0 || batch->loader == hook->loader)
 		return false;
+	for (int i = 0; i < HOOK_BESIDE; i++)
+		if (batch->loader == hook->beside[i])
+			return false;
 	return batch->loader != hook->before || hook->next_ns == UINT64_MAX;
 }
 

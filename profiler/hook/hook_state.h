@@ -42,6 +42,7 @@ struct hook {
 	uint32_t epoch, stride;
 	uint64_t delivered_ns, next_ns;
 	uint64_t loader, before; /* whose batches they are, and were; 0: anybody's */
+	uint64_t beside[HOOK_BESIDE]; /* and of loaders beside it; 0: nobody's */
 };
 
 extern const struct driver_ops hook_windows; /* of a struct hook */

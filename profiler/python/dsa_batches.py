@@ -82,7 +82,7 @@ def samples_of(index, batch, collates):
     """Of a batch: those of its index, which may be an array, or, where the data set made it whole
     or nobody saw the index, its own."""
     if collates and index is not None:
-        return count(index) or 1
+        return count(index) or samples_in(batch)
     if isinstance(index, (list, tuple)) and not isinstance(index, Endless):
         return len(index)
     return samples_in(batch)

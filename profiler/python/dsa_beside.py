@@ -6,8 +6,11 @@ import time
 
 from dsa_batches import POOL_LEAST
 from dsa_driver import OWN_EPOCHS, copied
-from dsa_loading import POOL, POOLED, Loading, length_of
+from dsa_fetch import key_of_iterator
+from dsa_loading import POOL, POOLED, STREAM, Loading, length_of
 from dsa_transforms import is_like
+
+ALONE = 16  # batches
 
 now = time.monotonic_ns
 
@@ -15,11 +18,12 @@ now = time.monotonic_ns
 class Beside(Loading):
     """One of them. What it does follows the one that drives."""
 
-    def __init__(self, first, loader):
+    def __init__(self, first, loader, number):
         super().__init__(first.module, first.next_of, first.library, first.observes)
-        self.first, self.loader = first, loader
+        self.first, self.loader, self.number = first, loader, number
         self.loads = None  # its data set and batch
         self.length = 0  # batches of its epoch
+        self.driven = self.alone = 0
 
     def succeeds(self, it):
         """True where the program made its loader anew, and that is none like the one that
@@ -35,7 +39,10 @@ class Beside(Loading):
         return True
 
     def count_those_of(self, it):
-        """Those of all loaders do."""
+        self.library.loader_beside(self.number, key_of_iterator(it))
+
+    def has(self, it):
+        return self.asked == (it, it._sampler_iter)
 
     def follow(self, it):
         """The program began another epoch of it."""
@@ -43,19 +50,38 @@ class Beside(Loading):
         self.take_over(it, it)
         if self.observes:
             return
-        self.stream.endless = lambda: not self.library.left()
+        self.prolong()
         if self.first.source in POOLED:
             self.drain()
             if not self.pool.masters:
                 self.fill(POOL_LEAST)
             self.source = POOL
 
+    def prolong(self):
+        self.stream.endless = lambda: not self.library.left()
+
+    def count_alone(self, driven):
+        """Batches in a row, while the one that drives has made so many steps: of many it is read
+        alone, and gives its own to their end."""
+        self.alone = self.alone + 1 if driven == self.driven else 0
+        self.driven = driven
+        if self.observes:
+            return
+        if self.alone == 0:
+            self.prolong()
+        elif self.alone == ALONE:
+            self.let_go(self.asked[0])
+            self.source = STREAM
+        if self.alone >= ALONE:
+            self.library.outside()
+
     def give(self, it):
         """The iterator's next batch, or a copy in its place."""
         library, began = self.library, now()
-        if self.asked != (it, it._sampler_iter):
+        if not self.has(it):
             library.outside()
             self.follow(it)
+        self.count_alone(it._dsa_driven)
         try:
             if OWN_EPOCHS and not self.observes and 0 < self.length <= it._dsa_steps:
                 raise StopIteration
@@ -74,11 +100,14 @@ class Together:
 
     def __init__(self, first):
         self.first, self.beside = first, []
+        self.number = 0  # of the next one
 
     def join(self, loaders):
         """References to more of them. How many there are now."""
         self.beside = [one for one in self.beside if one.loader() is not None]
-        self.beside += [Beside(self.first, loader) for loader in loaders]
+        for loader in loaders:
+            self.beside.append(Beside(self.first, loader, self.number))
+            self.number += 1
         return len(self.beside)
 
     def of(self, it):
@@ -111,6 +140,10 @@ class Together:
 
     def make(self, workers, ns):
         return self.first.make(workers, ns)
+
+    def let_end(self):
+        for one in (self.first, *self.begun()):
+            one.let_end()
 
     def let_go(self):
         """The program goes on with those beside as without dsa, from where windows have left

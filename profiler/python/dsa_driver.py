@@ -168,18 +168,19 @@ class Driver:
 
     def open(self, about, loading):
         """True: it drives from its next batch on."""
-        self.calls = Calls(Calls.DRAIN(self.guarded(loading.drain)),
-                           Calls.LIST(self.guarded(loading.list)),
-                           Calls.START(self.guarded(loading.start)),
-                           Calls.STILL(self.guarded(still)),
-                           Calls.COUNT(self.guarded(loading.count)),
-                           Calls.MAKE(self.guarded(loading.make)))
+        calls = Calls(Calls.DRAIN(self.guarded(loading.drain)),
+                      Calls.LIST(self.guarded(loading.list)),
+                      Calls.START(self.guarded(loading.start)),
+                      Calls.STILL(self.guarded(still)),
+                      Calls.COUNT(self.guarded(loading.count)),
+                      Calls.MAKE(self.guarded(loading.make)))
         about.libdsa = "dsa" in sys.modules
-        result = self.library.open(ctypes.byref(about), ctypes.byref(self.calls))
+        result = self.library.open(ctypes.byref(about), ctypes.byref(calls))
         if result == -errno.ENOENT:
             self.say_unseen()
         if result != 0:
             return False  # libdsa drives, or another process, or dsa is gone
+        self.calls = calls  # libdsa-io has their addresses
         dsa_library.driving = about.kind, os.getpid()
         atexit.register(self.library.close)
         return True

@@ -101,6 +101,7 @@ class Hook:
         self.other = False  # and is of another data set
         self.loading = None
         self.off = False
+        self.turn = threading.Lock()
         self.inside = False  # of the driver's own request
         self.backwards = 0
         self.trains_in = None  # the thread of the last one
@@ -181,19 +182,24 @@ class Hook:
 
     def is_read_in_turn(self, it):
         """Of an iterator that may begin the next epoch, by its second batch alone."""
-        if it._dsa_loader is self.loader or self.loader() is None:
-            return it._dsa_steps > 0 and it._dsa_driven != self.driven
-        return True
+        return (it._dsa_loader is not self.loader and self.loader() is not None or
+                self.is_read_again(it))
+
+    def is_read_again(self, it):
+        """From its second batch on, with a step of the one that drives in between."""
+        return it._dsa_steps > 0 and it._dsa_driven != self.driven
 
     def next_of_other(self, it):
         if self.loading is not None:
             beside = self.together.of(it)
-            if beside is not None:
+            if beside is not None and (beside.has(it) or self.is_read_again(it)):
+                it._dsa_driven = self.driven
                 return self.asked_for(it, beside.give)
             self.loading.open(it)
             self.library.outside()  # a step with this in it is none of the loop
-            if self.is_read_in_turn(it):
-                self.mixed[id(it._dsa_loader)] = it._dsa_loader  # it may be gone: no key
+            if beside is None and self.is_read_in_turn(it):
+                # It may be gone, and be no key.
+                self.mixed[id(it._dsa_loader)] = it._dsa_loader, threading.get_ident()
         elif self.is_to_drive(it) and self.takes(it):
             return self.next(it)
         else:
@@ -304,7 +310,15 @@ class Hook:
     # -- opening --
 
     def takes(self, it):
-        """True: this loader drives from now on."""
+        """True: this loader drives from now on. Threads may ask for batches of one each."""
+        if not self.turn.acquire(False):
+            return False
+        try:
+            return self.loading is None and not self.off and self.takes_alone(it)
+        finally:
+            self.turn.release()
+
+    def takes_alone(self, it):
         if dsa_library.watching is not None:
             self.turn_off()
             return False
@@ -491,11 +505,13 @@ class Hook:
         if len(steps) < MIXED or self.is_provisional():
             return
         seen = {key: one for step in steps for key, one in step.items()}
-        often = [one for key, one in seen.items() if one is not self.loader and
+        often = [one for key, (one, thread) in seen.items()
+                 if one is not self.loader and thread == threading.get_ident() and
                  2 * sum(key in step for step in steps) >= MIXED]
         if not often:
-            raise Unmeasured("another iterator of its loader, or another loader each time, gives "
-                             "a batch in each step: dsa.watch() measures what yields both")
+            raise Unmeasured("another iterator of its loader, another loader each time or one in "
+                             "another thread gives a batch in each step: dsa.watch() measures "
+                             "what yields both")
         steps.clear()
         self.join(often)
 
@@ -559,7 +575,7 @@ class Hook:
         is told."""
         it, stream, began = self.loading.it, self.loading.stream, now()
         try:
-            self.loading.let_end()
+            self.together.let_end()
             if it._dataset_kind != MAP or not self.ends_workers(it):
                 return
             stream.shut = True

@@ -104,8 +104,9 @@ int schedule_look(struct schedule *schedule, const struct trace *trace)
 		schedule_see(schedule, trace, schedule->seen++);
 	if (schedule->seen == before)
 		return 0;
-	if (schedule->planned && schedule->kinds.cached &&
-	    trace->loader.no_list[0] != '\0')
+	if (schedule->planned &&
+	    (schedule->beside != trace->loader.beside ||
+	     (schedule->kinds.cached && trace->loader.no_list[0] != '\0')))
 		schedule_drop_list(schedule, trace);
 	schedule->disturbed = disturbance_judge(schedule->windows, schedule->seen);
 	return shares_measure(schedule->windows, schedule->seen, &schedule->shares);

@@ -385,6 +385,7 @@ static void schedule_plan_extras(struct schedule *schedule, const struct trace *
 void schedule_drop_list(struct schedule *schedule, const struct trace *trace)
 {
 	schedule_choose_cache(schedule, trace);
+	schedule->beside = trace->loader.beside;
 	for (unsigned i = 0; i < schedule->seen; i++)
 		window_measure(trace, i, &schedule->windows[i]);
 	schedule->blocks = schedule->in_block = schedule->again_count = 0;

@@ -79,11 +79,12 @@ struct schedule {
 	bool disturbed; /* more than half are: it is no use to measure them again */
 
 	bool begun, planned, warmed;
-	bool behind;               /* a job in step is not precise yet */
-	bool filled;               /* the cache was */
-	bool drawn;                /* real windows draw their hits */
-	bool warm;                 /* or read through a warm page cache */
-	struct block_kinds kinds;  /* that a block has */
+	bool behind;              /* a job in step is not precise yet */
+	bool filled;              /* the cache was */
+	bool drawn;               /* real windows draw their hits */
+	bool warm;                /* or read through a warm page cache */
+	struct block_kinds kinds; /* that a block has */
+	uint32_t beside; /* trace_loader.beside, as far as that was looked at */
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
 	struct curve_windows extras;
 	unsigned extras_due;

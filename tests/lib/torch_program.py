@@ -266,17 +266,23 @@ def reuses(folder, workers=2, leaves=10**6, epochs=3, first=0):
         print(seen, flush=True)
 
 
-def two(folder, seconds=0, same=0, prep=0, kept=0):
+def two(folder, seconds=0, same=0, prep=0, kept=0, alone=0):
     """Loaders that are read in turn, which the program keeps or not, or iterators of the same
-    one, for so long or two epochs."""
+    one, for so long or two epochs; and after so many steps of the first one alone, 60 of both,
+    and an epoch of the second one alone."""
     training, data, more = Training(10**5), Files(folder, prep), Files(folder, prep)
     loader, epochs, end = loader_of(data), 0, time.monotonic() + seconds
     other = loader if same else loader_of(more)
     while epochs < 2 or time.monotonic() < end:
         epochs += 1
         turns = zip(loader, other) if same or kept else zip(loader_of(data), loader_of(more))
-        for one, _ in turns:
-            training.step(one)
+        for step, one in enumerate(loader if alone and epochs == 1 else turns):
+            training.step(one if torch.is_tensor(one[0]) else one[0])
+            if alone and step == 60 and epochs > 1:
+                if sum(1 for _ in zip(other, range(len(other) + 1))) > len(other):
+                    print("too long", flush=True)
+            if alone and step > int(alone) and epochs == 1:
+                break
     print("the end", flush=True)
 
 

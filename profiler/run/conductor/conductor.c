@@ -196,16 +196,23 @@ static bool is_ignored(int number)
  * Signals that dsa was started to ignore, as by nohup(1), stay ignored. */
 static void block_signals(sigset_t *signals, sigset_t *target)
 {
+	static sigset_t given; /* before the first launch */
+	static bool known;
 	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 				      SIGUSR1, SIGUSR2, SIGCHLD, SIGTTOU};
 
 	sigprocmask(SIG_BLOCK, NULL, target);
+	if (!known)
+		given = *target;
+	known = true;
 	sigemptyset(signals);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		if (is_ignored(numbers[i]))
 			continue;
 		sigaddset(signals, numbers[i]);
-		sigdelset(target, numbers[i]);
+		if (!is_for_programs(numbers[i]) ||
+		    sigismember(&given, numbers[i]) != 1)
+			sigdelset(target, numbers[i]);
 	}
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }

@@ -2,6 +2,7 @@
 #include "profiler/run/conductor/target.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/host/procfs.h"
 #include "profiler/host/children.h"
 #include "profiler/host/host_load.h"
 #include "profiler/preload.h"
@@ -9,8 +10,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -232,12 +236,33 @@ void target_signal(const struct target *target, int number)
 		kill(-target->pid, number);
 }
 
+/* True of a child that handles the signal, or waits for it: others it would end, as a program
+ * that has only just begun. */
+static bool target_takes(pid_t pid, int number)
+{
+	static const char *const masks[] = {"\nSigBlk:", "\nSigCgt:"};
+	char status[4096], *parent, *found;
+	uint64_t mask, taken = 0;
+
+	if (procfs_read(status, sizeof(status), "", "/proc/%d/status", pid) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		found = strstr(status, masks[i]);
+		if (found != NULL &&
+		    sscanf(found + strlen(masks[i]), "%" SCNx64, &mask) == 1)
+			taken |= mask;
+	}
+	parent = strstr(status, "\nPPid:");
+	return parent != NULL && atoi(parent + strlen("\nPPid:")) == getpid() &&
+	       (taken >> (number - 1) & 1) != 0;
+}
+
 void target_notify(const struct target *target, int number)
 {
-	if (target->running)
-		kill(target->pid, number);
-	else if (target->heir != 0 && !target->gone)
-		kill(target->heir, number);
+	pid_t pid = target->running ? target->pid : target->heir;
+
+	if (pid != 0 && target_takes(pid, number))
+		kill(pid, number);
 }
 
 /* One process of the groups or the children that is left; 0: none. */

@@ -61,7 +61,8 @@ void target_poll(struct target *targets, unsigned count, struct children *childr
 /* Sends a signal to the whole group. */
 void target_signal(const struct target *target, int number);
 
-/* Sends a signal to the program alone, or to its heir, and not to what it started. */
+/* Sends a signal to the program alone, or to its heir, and not to what it started; where it
+ * would end that, to nobody. */
 void target_notify(const struct target *target, int number);
 
 /* Dsa has the terminal from now on where the target has it. */

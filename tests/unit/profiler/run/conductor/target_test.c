@@ -243,6 +243,40 @@ TEST_WITH(in_the_background_the_shell_keeps_its_terminal, make_told, drop_told)
 	assert_int_equal(WEXITSTATUS(status), DONE);
 }
 
+/* ---- signals for programs ---- */
+
+static int work_that_listens(void *context)
+{
+	signal(SIGUSR1, note_continued);
+	return work(context);
+}
+
+/* Else it would end it. */
+TEST_WITH(a_program_is_told_what_it_handles, make_told, drop_told)
+{
+	sigset_t mask;
+	struct target_config config = {
+		.session = "", .background = true, .mask = &mask};
+	struct target target;
+
+	sigemptyset(&mask);
+	for (int i = 0; i < 2; i++) {
+		int status = 0;
+
+		told->ready = told->continued = told->end = 0;
+		config.run = i == 0 ? work : work_that_listens;
+		assert_int_equal(target_start(&target, &config, NULL), 0);
+		assert_true(comes(&told->ready));
+		target_notify(&target, SIGUSR1);
+		assert_true(i == 0 || comes(&told->continued));
+		told->end = 1;
+		assert_int_equal(waitpid(target.pid, &status, 0), target.pid);
+		assert_int_equal(status, 0);
+		assert_int_equal(told->continued, i);
+	}
+	target_notify(&target, SIGUSR1); /* nobody is there */
+}
+
 /* ---- functions in place of programs ---- */
 
 static int seven(void *context)
