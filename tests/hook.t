@@ -249,8 +249,9 @@ def check_beside(scratch):
     """A step waits for both of its loaders, in windows and observed; for none where copies are
     given."""
     prep = 4  # ms a sample
-    for options, words in (("--budget 9s", ("kept=1", "seconds=100", "alone=61")),
-                           ("--observe", ())):
+    alone = ["alone=61"] if SOAK else []
+    for options, words in (("--budget " + BUDGET, ["kept=1", "seconds=100", *alone]),
+                           ("--observe", [])):
         done = dsa_run(scratch, "out-beside", "-q " + options, "two", "data", f"prep={prep}", *words)
         result = scratch.result("out-beside")
         waits = {kind: [w["blocked_s"] * 1e3 / w["steps"] for w in result["windows"]
@@ -258,7 +259,7 @@ def check_beside(scratch):
         tap.ok("too long" not in done.stdout, f"{options}: and alone it has its own end", done.stdout)
         tap.ok(done.returncode == 0 and waits["real"] and min(waits["real"]) > 1.9 * prep * BATCH and
                result["configuration"]["beside"] == 1 and
-               (words == () or waits["synthetic"] and
+               (words == [] or waits["synthetic"] and
                 "several loaders in each step" in result["model"]["why"]),
                f"{options}: two loaders in each step", waits, done.stderr,
                *(w["why"] for w in result["windows"]))
@@ -290,7 +291,7 @@ def check_alone(scratch):
 
 
 def check_breaks(scratch):
-    for anew in "anew=0", "anew=1", "persistent=1":
+    for anew in ("anew=0", "anew=1", "persistent=1")[:2 + SOAK]:
         done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
         result = scratch.result("out-" + anew)
         windows = result["windows"]

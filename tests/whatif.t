@@ -119,7 +119,8 @@ def interrupted(scratch):
            "Ctrl-C keeps what is measured", process.returncode, verified(scratch))
     with open(scratch.at("said"), encoding="utf-8") as file:
         said = file.read()
-    tap.ok(f"1 of {len(WORKERS)} measured and kept; dsa whatif out --resume, with" in said,
+    tap.ok(f"1 of {len(WORKERS)} measured and kept; the others: the same changes with "
+           "dsa whatif out --resume" in said,
            "and says how to go on from there", said)
 
 
