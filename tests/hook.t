@@ -292,7 +292,7 @@ def check_alone(scratch):
 
 def check_breaks(scratch):
     for anew in ("anew=0", "anew=1", "persistent=1")[:2 + SOAK]:
-        done = dsa_run(scratch, "out-" + anew, "-q --budget 6s", "breaks", "data", anew)
+        done = dsa_run(scratch, "out-" + anew, "-q --budget 8s", "breaks", "data", anew)
         result = scratch.result("out-" + anew)
         windows = result["windows"]
         kinds = {w["kind"] for w in windows if w["used"]}
@@ -557,7 +557,7 @@ def main():
         tap.done()
     with Scratch() as scratch:
         make_files(scratch)
-        with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
             run_all(scratch, pool)
     tap.done()
 
