@@ -261,7 +261,7 @@ def check_silent(scratch):
 def check_delayed(scratch):
     """Samples of an IterableDataset, too, though it ends within the first window: when its
     workers rest, what they have left is to tell that."""
-    done = dsa(scratch, "run", "-q", "--budget", "6s", "--prep-delay", "10ms", "-o", "delayed",
+    done = dsa(scratch, "run", "-q", "--budget", "12s", "--prep-delay", "10ms", "-o", "delayed",
                "--", PYTHON, os.path.join(HERE, "lib/loader_kinds_program.py"), "iterable",
                "data", "prep=0", "rate=4000", "batch=16")
     result = scratch.result("delayed")
