@@ -352,7 +352,7 @@ def lasted(done):
 
 def check_counts(scratch):
     """A program that can't go on beyond the end of its epoch is measured with its own ones."""
-    for words, options in ((("workers=0", "--sweep=workers=1 --sweep-budget=1s"),
+    for words, options in ((("workers=0", "--sweep=workers=1 --sweep-budget=3s"),
                             ("skips=1", "")) +
                            (("persistent=1", "--epochs=own"),) * SOAK):
         done = dsa_run(scratch, "out-counts", "--budget 5s " + options, "counts", "data", words)
@@ -362,7 +362,8 @@ def check_counts(scratch):
         tap.ok(done.returncode == 0 and kinds >= {"synthetic", "cached", "real"} and
                result["run"]["epoch_ends"] == "own" and
                not any("began another epoch" in w["why"] for w in result["windows"]),
-               f"{name}: measured", result["run"], kinds, done.stderr, *result["windows"])
+               f"{name}: measured", done.returncode, result["run"], kinds, done.stderr,
+               *result["windows"])
         tap.ok(lasted(done) == {str(FILES // BATCH)}, f"{name}: epochs have their length",
                done.stdout)
         tap.ok(("measuring once more" in done.stderr) == ("--epochs" not in options),
