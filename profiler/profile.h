@@ -194,7 +194,8 @@ struct profile_point {
 /*
  * What one sample took where its stages were measured alone: fetch in fetch windows of
  * one read in flight, unthrottled where storage is emulated; prep in cached windows,
- * with --prep-delay if there is any.
+ * with --prep-delay if there is any. Both in real windows where batches can't be given
+ * again.
  */
 struct profile_draw {
 	uint64_t bytes;

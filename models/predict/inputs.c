@@ -203,7 +203,7 @@ static double page_share(const struct profile *profile)
 {
 	bool slowed = profile->storage_bandwidth > 0 || profile->storage_latency_s > 0;
 
-	if (profile->split.id == SPLIT_REPLAY)
+	if (inputs_is_stream(profile))
 		return 0;
 	if (!profile->cache_emulated)
 		return slowed ? 0 : 1;

@@ -80,8 +80,12 @@ void inputs_free(struct inputs *inputs);
  * of a program's own loader is that known. */
 bool inputs_from_memory(const struct profile *profile);
 
-/* The windows that show prep from memory beside the step: real ones where nothing came
- * from storage, and batches can't be given again for cached ones. */
+/* True where batches can't be given again and are read from storage: what that takes, and
+ * how often it would be, is known as the run had it alone. */
+bool inputs_is_stream(const struct profile *profile);
+
+/* The windows that show prep beside the step: real ones where batches can't be given again
+ * for cached ones; of a stream's, less what reading took. */
 enum trace_kind inputs_staged(const struct profile *profile);
 
 /* What prep of a sample waits besides its work. */

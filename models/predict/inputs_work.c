@@ -52,10 +52,15 @@ bool inputs_from_memory(const struct profile *profile)
 	return profile->split.id == SPLIT_MEMORY || profile->split.id == SPLIT_STORAGE;
 }
 
+bool inputs_is_stream(const struct profile *profile)
+{
+	return profile->split.id == SPLIT_REPLAY;
+}
+
 enum trace_kind inputs_staged(const struct profile *profile)
 {
 	bool none = isnan(profile->rates[TRACE_CACHED].value);
-	bool told = inputs_from_memory(profile) || profile->split.id == SPLIT_REPLAY;
+	bool told = inputs_from_memory(profile) || inputs_is_stream(profile);
 
 	return none && told ? TRACE_REAL : TRACE_CACHED;
 }

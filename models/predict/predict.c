@@ -112,7 +112,7 @@ static int check_known_storage(const struct model *model,
 					 ? "no file is read for the program's batches: "
 					   "storage and caches change nothing"
 					 : files_in_memory);
-	if (model->profile->split.id == SPLIT_REPLAY &&
+	if (inputs_is_stream(model->profile) &&
 	    (profile_change_has_bucket(change) || !isnan(change->cache_share)))
 		return error_set(
 			err, ENODATA,

@@ -2,6 +2,7 @@
 zip(labelled, unlabelled): brought into the same windows, so that a step waits for all of them,
 or for none."""
 
+import threading
 import time
 
 from dsa_batches import POOL_LEAST
@@ -10,9 +11,35 @@ from dsa_fetch import key_of_iterator
 from dsa_loading import POOL, POOLED, STREAM, Loading, length_of
 from dsa_transforms import is_like
 
+MIXED = 16  # steps in a row
 ALONE = 16  # batches
 
 now = time.monotonic_ns
+
+
+class Mixed:
+    """Steps in a row in which other loaders gave batches, too, and which did."""
+
+    def __init__(self):
+        self.now, self.steps = {}, []
+
+    def gave(self, loader):
+        """In the step under way. The reference may be of one that is gone, and no key."""
+        self.now[id(loader)] = loader, threading.get_ident()
+
+    def step(self, drives):
+        """The next one begins. Others than the one that drives, asked by this thread, that gave a
+        batch in half of as many steps as it takes to tell; None: there were not so many."""
+        steps = self.steps
+        steps.append(self.now)
+        del steps[:-MIXED if self.now else None]
+        self.now = {}
+        if len(steps) < MIXED:
+            return None
+        seen = {key: one for step in steps for key, one in step.items()}
+        return [one for key, (one, thread) in seen.items()
+                if one is not drives and thread == threading.get_ident() and
+                2 * sum(key in step for step in steps) >= MIXED]
 
 
 class Beside(Loading):

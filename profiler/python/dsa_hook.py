@@ -30,7 +30,7 @@ import dsa_library
 import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count, stream_of
-from dsa_beside import Together
+from dsa_beside import MIXED, Mixed, Together
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
                         leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher
@@ -41,7 +41,6 @@ from dsa_transforms import is_like
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED = 1, 2  # enum trace_beyond
 SOON_NS = 10**9
-MIXED = 16  # steps in a row
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
 TOGETHER = 64  # batches of one step, before a backward
@@ -111,8 +110,7 @@ class Hook:
         self.alike = False  # libdsa has its recipe
         self.most = 0  # steps of one loader, before there is a driver
         self.together = None  # it, and loaders beside it
-        self.mixed = {}  # others that gave a batch in the step under way, by their id,
-        self.mixed_steps = []  # and in those before it
+        self.mixed = Mixed()
         self.training = None
         self.interrupted = False  # by the user
         self.since = self.since_driven = 0  # batches of others, after so many of its own
@@ -198,8 +196,7 @@ class Hook:
             self.loading.open(it)
             self.library.outside()  # a step with this in it is none of the loop
             if beside is None and self.is_read_in_turn(it):
-                # It may be gone, and be no key.
-                self.mixed[id(it._dsa_loader)] = it._dsa_loader, threading.get_ident()
+                self.mixed.gave(it._dsa_loader)
         elif self.is_to_drive(it) and self.takes(it):
             return self.next(it)
         else:
@@ -293,7 +290,7 @@ class Hook:
         self.loading = self.loader = self.resumed = None
         self.over = self.other = self.paused = False
         self.starts = self.taken = 0
-        self.mixed, self.mixed_steps = {}, []
+        self.mixed = Mixed()
 
     def has_waited(self, it):
         """True of the loader with most steps, when no backward() will come."""
@@ -498,21 +495,14 @@ class Hook:
 
     def check_mixed(self):
         """Loaders that are read in turn have their steps together."""
-        steps = self.mixed_steps
-        steps.append(self.mixed)
-        del steps[:-MIXED if self.mixed else None]
-        self.mixed = {}
-        if len(steps) < MIXED or self.is_provisional():
+        often = self.mixed.step(self.loader)
+        if often is None or self.is_provisional():
             return
-        seen = {key: one for step in steps for key, one in step.items()}
-        often = [one for key, (one, thread) in seen.items()
-                 if one is not self.loader and thread == threading.get_ident() and
-                 2 * sum(key in step for step in steps) >= MIXED]
         if not often:
             raise Unmeasured("another iterator of its loader, another loader each time or one in "
                              "another thread gives a batch in each step: dsa.watch() measures "
                              "what yields both")
-        steps.clear()
+        self.mixed = Mixed()
         self.join(often)
 
     def join(self, loaders):
