@@ -262,7 +262,8 @@ def check_secret(scratch, folder):
             ["grep", "-rlaF", *(word for text in secrets for word in ("-e", text)), "secret",
              server.variables["XDG_CACHE_HOME"]], cwd=scratch.path, check=False,
             stdout=subprocess.PIPE).stdout
-        tap.ok(running.returncode == 0 and "AWS_ACCESS_KEY_ID" in texts[-1] and len(ours) >= 2,
+        tap.ok(running.returncode in (0, 3) and "GETs" in said and  # 3: a busy machine
+               "AWS_ACCESS_KEY_ID" in texts[-1] and len(ours) >= 2,
                "a run with a session token", said, *ours)
         tap.ok(not kept and not any(secret in text for secret in secrets
                                     for text in [*ours, *(text.encode() for text in texts)]),

@@ -6,7 +6,6 @@ most of the time.
     tests/launch.t [NAME...]     some of the tests
     SOAK=1 tests/launch.t        each change that can be tried
 """
-import concurrent.futures
 import glob
 import json
 import os
@@ -15,7 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import BUILD, DSA, HERE, Scratch, Tap, wait_until
+from house import BUILD, DSA, HERE, Scratch, SideBySide, Tap, wait_until
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
@@ -402,7 +401,7 @@ def main():
         tap.done()
     with Scratch() as scratch:
         make_files(scratch)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        with SideBySide(4) as pool:
             futures = [pool.submit(test, scratch) for name, test in tests.items()
                        if not wanted or name in wanted]
             for future in futures:

@@ -7,7 +7,6 @@ arithmetic. Speaks TAP. SLEEPS most of the time.
 """
 import collections
 import dataclasses
-import concurrent.futures
 import os
 import sys
 import threading
@@ -17,7 +16,7 @@ import typing
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, folder) for folder in
                 ("lib", "../loader/python", "../profiler/python")]
-from house import AWAKE, DSA, Scratch, Tap, middle_stalls, unsure
+from house import AWAKE, DSA, Scratch, SideBySide, Tap, middle_stalls, unsure
 import dsa
 import dsa_batches
 import dsa_fetch
@@ -417,7 +416,7 @@ def main():
             check()
     with Scratch() as scratch:
         make_files(scratch)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        with SideBySide(4) as pool:
             run_all(scratch, pool)
     tap.done()
 

@@ -152,9 +152,9 @@ def measure(dataset, share, epochs):
     try:
         evict(dataset.path)
         group.limit(int(share * dataset.bytes) + (64 << 20))
-        _, others, _ = train(group, dataset, 2, 1)
-        group.limit(int(share * dataset.bytes + others))
-        train(group, dataset, WARM, 2)
+        for epochs_before in (2, WARM):  # what the rest takes is known better once it is steady
+            _, others, _ = train(group, dataset, epochs_before, epochs_before)
+            group.limit(int(share * dataset.bytes + others))
         cached, _, missed = train(group, dataset, epochs, 3)
     finally:
         group.remove()

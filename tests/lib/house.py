@@ -1,5 +1,6 @@
 """What the Python tests share: TAP, dsa and its example, what a run leaves behind."""
 
+import concurrent.futures
 import ctypes
 import json
 import math
@@ -18,6 +19,7 @@ BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "../build/pla
 DSA = os.path.join(BUILD, "dsa")
 TRAIN = os.path.join(BUILD, "examples/train")
 AWAKE = os.path.join(HERE, "lib/awake")
+ROOM = os.path.join(HERE, "lib/room")
 BUDGET = "4s"  # two to four blocks of windows; half of it is enough on a busy machine
 WIDEST = .3  # of an interval, the part beside its value, that still says something
 PR_SET_CHILD_SUBREAPER = 36
@@ -48,6 +50,16 @@ class Tap:
     def done(self):
         print(f"1..{self.count}")
         sys.exit(1 if self.failed else 0)
+
+
+class SideBySide(concurrent.futures.ThreadPoolExecutor):
+    """Calls that mostly sleep: each begins when there is room for it."""
+
+    def submit(self, function, /, *args, **kwargs):
+        def begin():
+            subprocess.run([ROOM], env=dict(os.environ, BUILD=BUILD), check=True)
+            return function(*args, **kwargs)
+        return super().submit(begin)
 
 
 class Scratch:
