@@ -113,7 +113,7 @@ FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. -Ibuild/include
          -fvisibility=hidden -pthread $(call pkg-config,--cflags $(NEEDS)) \
          $(if $(SAN),-fsanitize=$(SAN)$(FUZZED) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
          $(if $(findstring address,$(SAN)),-DBLOBS_ON_HEAP)
-LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lpfm -lm
+LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lm
 CMOCKA_CFLAGS := $(call pkg-config,--cflags cmocka)
 AUDIO_LIBS    := $(call pkg-config,--libs $(AUDIO_NEEDS))
 CMOCKA_LIBS   := $(call pkg-config,--libs cmocka)

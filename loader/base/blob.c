@@ -60,6 +60,17 @@ struct blob *blob_new(size_t size, size_t alignment)
 	return blob;
 }
 
+struct blob *blob_lend(const void *bytes, size_t size)
+{
+	struct blob *blob = blob_new(0, 1);
+
+	if (blob == NULL)
+		return NULL;
+	blob->data = (unsigned char *)(uintptr_t)bytes; /* a blob never changes */
+	blob->size = size;
+	return blob;
+}
+
 struct blob_pool *blob_pool_new(size_t alignment, size_t most_idle)
 {
 	struct blob_pool *pool = calloc(1, sizeof(*pool));

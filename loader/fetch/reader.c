@@ -274,20 +274,6 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 	return rc;
 }
 
-static int reader_copy(const struct reader *reader, const struct source_place *place,
-		       struct blob **blob)
-{
-	struct reader_span span;
-
-	reader_span(reader, place, &span);
-	*blob = reader_room(reader, &span);
-	if (*blob == NULL)
-		return -ENOMEM;
-	(*blob)->size = place->size;
-	memcpy((*blob)->data, place->memory, place->size);
-	return 0;
-}
-
 void reader_place(const struct reader *reader, const struct fetch_job *job, char *path,
 		  struct source_place *place)
 {
@@ -330,8 +316,10 @@ int reader_read(const struct reader *reader, struct fetch_job *job, struct blob 
 		return rc;
 	if (place.object != NULL)
 		return -EREMOTE;
-	if (place.memory != NULL)
-		return reader_copy(reader, &place, blob);
+	if (place.memory != NULL) {
+		*blob = blob_lend(place.memory, place.size);
+		return *blob != NULL ? 0 : -ENOMEM;
+	}
 	if (reader_scatters(reader, job)) {
 		*parts = reader_parts_new(reader, job);
 		if (*parts == NULL)

@@ -4,6 +4,7 @@
 #include "profiler/host/counters.h"
 #include "profiler/host/thread_files.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -89,19 +90,41 @@ static bool try_event(const struct metrics *metrics, struct perf_event_attr *att
 	return fd >= 0;
 }
 
+/*
+ * libpfm4 is loaded where counters are: it has tables of all processors, whose 44,000
+ * pointers would be relocated as each command begins. NULL: no name is known.
+ */
+static __typeof__(pfm_get_os_event_encoding) *name_encoder(void)
+{
+	static __typeof__(pfm_get_os_event_encoding) *encode;
+	__typeof__(pfm_initialize) *initialize;
+	void *library;
+
+	if (encode != NULL)
+		return encode;
+	library = dlopen("libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
+	if (library == NULL)
+		return NULL;
+	*(void **)&initialize = dlsym(library, "pfm_initialize");
+	if (initialize != NULL && initialize() == PFM_SUCCESS)
+		*(void **)&encode = dlsym(library, "pfm_get_os_event_encoding");
+	return encode;
+}
+
 static bool try_named(struct metrics *metrics, int metric)
 {
+	__typeof__(pfm_get_os_event_encoding) *encoder = name_encoder();
 	const size_t most = sizeof(table[0].named) / sizeof(table[0].named[0]);
 
-	for (size_t i = 0; i < most && table[metric].named[i] != NULL; i++) {
+	for (size_t i = 0;
+	     encoder != NULL && i < most && table[metric].named[i] != NULL; i++) {
 		struct perf_event_attr *attr = &metrics->attr[metric];
 		pfm_perf_encode_arg_t encode = {.attr = attr, .size = sizeof(encode)};
 		int ignored = 0; /* the generic event's reason is reported */
 
 		memset(attr, 0, sizeof(*attr));
-		if (pfm_get_os_event_encoding(table[metric].named[i], PFM_PLM3,
-					      PFM_OS_PERF_EVENT,
-					      &encode) == PFM_SUCCESS &&
+		if (encoder(table[metric].named[i], PFM_PLM3, PFM_OS_PERF_EVENT,
+			    &encode) == PFM_SUCCESS &&
 		    try_event(metrics, attr, &ignored))
 			return true;
 	}
@@ -162,7 +185,6 @@ void metric_init(struct metrics *metrics, const struct counters_config *config)
 	memset(metrics, 0, sizeof(*metrics));
 	metrics->root = config->root != NULL ? config->root : "";
 	metrics->open = config->open != NULL ? config->open : perf_open;
-	pfm_initialize(); /* on failure no name is known, and the next rung serves */
 	for (int i = 0; i < METRICS; i++)
 		metrics->rung[i] = find_rung(metrics, i);
 	memset(metrics->group, -1, sizeof(metrics->group));

@@ -60,6 +60,20 @@ TEST(sizes_at_the_edges_have_room)
 	blob_pool_free(pool);
 }
 
+TEST(what_is_lent_stays_where_it_is)
+{
+	static const char bytes[] = "kept by somebody else";
+	struct blob *blob = blob_lend(bytes, sizeof(bytes)), *kept;
+
+	assert_non_null(blob);
+	assert_ptr_equal(blob->data, bytes);
+	assert_int_equal(blob->size, sizeof(bytes));
+	kept = blob_compact(blob);
+	assert_ptr_equal(kept, blob);
+	blob_put(kept);
+	blob_put(blob);
+}
+
 /* 6 MB in blobs of up to 32 KiB: the last ones come from the heap. */
 TEST(blobs_of_a_region_lie_apart)
 {
