@@ -32,15 +32,16 @@ int dsa_hook_picture(const char *path, uint32_t size, const void *pixels)
 	struct io_page *page = dsa_io_page();
 	struct io_pictures *to = page == NULL ? NULL : &page->pictures;
 	uint64_t bytes = 3 * (uint64_t)size * size;
+	size_t length = strlen(path);
 	uint32_t count;
 
 	if (to == NULL || page->recipe.told == 0 || page->recipe.size != size ||
-	    strlen(path) >= IO_PATH)
+	    length >= IO_PATH)
 		return -EINVAL;
 	count = atomic_load(&to->count);
 	if (count >= IO_PICTURES || bytes > IO_PIXELS / (count + 1))
 		return -ENOSPC;
-	io_copy_text(to->paths[count], IO_PATH, path);
+	memcpy(to->paths[count], path, length + 1);
 	memcpy(to->pixels + count * bytes, pixels, bytes);
 	atomic_store_explicit(&to->count, count + 1, memory_order_release);
 	return 0;

@@ -17,6 +17,13 @@ enum {
 	MOST_TEXT = 3 * NET_KEY, /* of a key, encoded */
 };
 
+/* Of expat 2.9 on, which warns of the other. */
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+#define page_line(parser) (unsigned long)XML_GetCurrentLineNumber64(parser)
+#else
+#define page_line(parser) (unsigned long)XML_GetCurrentLineNumber(parser)
+#endif
+
 struct reading {
 	struct net_page *page;
 	struct error *err;
@@ -187,10 +194,9 @@ static int page_parse(struct reading *reading, const char *text, size_t size)
 	XML_SetStartDoctypeDeclHandler(parser, page_doctype);
 	status = XML_Parse(parser, text, (int)size, 1);
 	if (reading->result == 0 && status != XML_STATUS_OK)
-		reading->result = error_set(reading->err, EBADMSG,
-					    "the listing is no XML: %s, line %lu",
-					    XML_ErrorString(XML_GetErrorCode(parser)),
-					    XML_GetCurrentLineNumber(parser));
+		reading->result = error_set(
+			reading->err, EBADMSG, "the listing is no XML: %s, line %lu",
+			XML_ErrorString(XML_GetErrorCode(parser)), page_line(parser));
 	XML_ParserFree(parser);
 	return reading->result;
 }

@@ -154,7 +154,7 @@ static unsigned open_files(void)
 /* As a program does that was built with DSA_1, whose batches end before the type. */
 static void release_shorter(struct dsa_loader *loader, const struct dsa_batch *batch)
 {
-	struct dsa_batch *shorter = malloc(offsetof(struct dsa_batch, type));
+	void *shorter = malloc(offsetof(struct dsa_batch, type));
 
 	assert_non_null(shorter);
 	memcpy(shorter, batch, offsetof(struct dsa_batch, type));
