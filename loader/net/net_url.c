@@ -35,6 +35,19 @@ size_t net_url_encode(char *to, size_t size, size_t used, const char *text,
 	return used;
 }
 
+bool net_url_has_dots(const char *url)
+{
+	const char *end = url + strcspn(url, "?");
+
+	for (; (url = strstr(url, "/.")) != NULL && url < end; url++) {
+		size_t dots = strspn(url + 1, ".");
+
+		if (dots <= 2 && strchr("/?", url[1 + dots]) != NULL)
+			return true;
+	}
+	return false;
+}
+
 size_t net_url_decode(char *text, bool plus)
 {
 	char *to = text;

@@ -169,7 +169,8 @@ static void transfer_what(struct transfer *transfer, const char *url)
 	char range[64];
 
 	curl_easy_setopt(easy, CURLOPT_URL, url);
-	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+	/* Younger versions of libcurl sign none that is to stay as it is. */
+	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, net_url_has_dots(url) ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(easy, CURLOPT_NOBODY, get->head ? 1L : 0L);

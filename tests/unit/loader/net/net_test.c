@@ -288,6 +288,20 @@ TEST(names_are_encoded)
 	assert_true(net_url_encode(text, 8, 0, "123456++", 0) >= 8);
 }
 
+TEST(parts_of_dots_are_found)
+{
+	static const char *const with[] = {"http://h/./a", "http://h/a/../b",
+					   "http://h/a/..", "http://h/a/.?b"};
+	static const char *const without[] = {"http://h/a", "http://h/.a/b..",
+					      "http://h/...", "http://h/..a/",
+					      "http://h/?a/./b"};
+
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+		assert_true(net_url_has_dots(with[i]));
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		assert_false(net_url_has_dots(without[i]));
+}
+
 static struct asked ending;
 
 /* Signs, and so needs the TLS library. */
