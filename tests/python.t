@@ -688,7 +688,7 @@ def test_dataset(tap):
         tap.ok(told is not None and "num_workers=0" in told, "it cannot be pickled", told)
         many = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=1)
         told = raised(dsa.Error, lambda: next(iter(many)))
-        tap.ok(told is not None and "use num_workers=0" in told,
+        tap.ok(told is not None and "num_workers=0" in told,
                "workers of DataLoader are refused", told)
         for what, more in ((dataset, {}), (dataset, {"batch_size": 32}), (loader, {}),
                            (loader, {"batch_size": None})):

@@ -150,7 +150,7 @@ static int recording_check(const SF_INFO *info, struct error *err)
 		return error_set(err, EFBIG, "has a rate of %d Hz: 1 to %d can be read",
 				 info->samplerate, RECORDING_RATE);
 	if (info->frames < 1)
-		return error_set(err, EBADMSG, "has no frames");
+		return error_set(err, EBADMSG, "has no frames, or is cut short");
 	if (info->frames == SF_COUNT_MAX)
 		return error_set(err, EBADMSG,
 				 "is cut short: nothing says how long it is");

@@ -247,11 +247,12 @@ TEST_WITH(a_recording_that_is_cut_short_is_refused, scratch_setup, scratch_teard
 		assert_int_equal(crop(&config, &file, 0, out, &err), 0);
 		file.size -= 1000;
 		assert_int_equal(crop(&config, &file, 0, out, &err), -EBADMSG);
-		assert_string_equal(
+		/* Versions of libsndfile differ in how long they say that the last one is. */
+		assert_non_null(strstr(
 			err.message,
 			i < 3 ? "ends early: its header says 12000 bytes of sound, and "
 				"11000 are there"
-			      : "is cut short: nothing says how long it is");
+			      : "is cut short"));
 		free(file.bytes);
 	}
 }
