@@ -27,13 +27,29 @@ def key_of(index):
 
 
 begun = None  # key of the data set whose iterator began last; None: none did here
+given = None  # of the data set of this worker, as it was given that; None: it is no worker
 
 
 def begins(it, dataset):
-    """An iterator, before its workers are forked, in which the program may change their data
-    set before it is seen there."""
+    """An iterator, before its workers are forked."""
     global begun
     begun = it._dsa_data_key = data_key(dataset)
+
+
+def patch_worker(info):
+    """The program may change the data set of a worker before that makes its first batch."""
+    plain = info.__init__
+
+    @functools.wraps(plain)
+    def __init__(self, *args, **kwargs):
+        global given
+        plain(self, *args, **kwargs)
+        try:  # one that was forked may have another by now
+            given = begun if begun is not None else data_key(self.dataset)
+        except Exception:  # it is made otherwise
+            pass
+
+    info.__init__ = __init__
 
 
 def loader_key(seed, data):
@@ -52,9 +68,9 @@ def worker_info():
 
 
 def data_of(fetcher):
-    """Key of its data set: in a worker that was forked, of what that was before."""
-    is_forked = worker_info() is not None and begun is not None
-    return begun if is_forked else data_key(fetcher.dataset)
+    """Key of its data set: in a worker, as that was given it."""
+    is_worker = worker_info() is not None and given is not None
+    return given if is_worker else data_key(fetcher.dataset)
 
 
 def loader_of(fetcher):

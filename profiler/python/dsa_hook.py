@@ -33,7 +33,7 @@ from dsa_batches import Stream, count, stream_of
 from dsa_beside import MIXED, Mixed, Together
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
                         leaves_rank, refusal)
-from dsa_fetch import begins, key_of_iterator, patch_fetcher
+from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
 from dsa_transforms import is_like
@@ -766,7 +766,8 @@ def install(module):
                     module._utils.fetch._IterableDatasetFetcher]
         for owner, name in ((module._BaseDataLoaderIter, "_reset"),
                             (module.DataLoader, "__iter__"), (fetchers[0], "fetch"),
-                            (fetchers[1], "fetch")):
+                            (fetchers[1], "fetch"),
+                            (module._utils.worker.WorkerInfo, "__init__")):
             getattr(owner, name)
     except AttributeError as error:
         library.refuse(f"this torch cannot be hooked: {error}".encode())
@@ -775,4 +776,5 @@ def install(module):
     for fetcher in fetchers:
         patch_fetcher(library, fetcher)
     patch_iterator(hook, module)
+    patch_worker(module._utils.worker.WorkerInfo)
     os.register_at_fork(after_in_child=hook.forked)

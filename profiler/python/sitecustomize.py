@@ -55,6 +55,7 @@ def _arm(module):
     importing it takes milliseconds, and many programs that import torch load nothing."""
     fetch = module._utils.fetch
     places = ((module.DataLoader, "__iter__"), (module._BaseDataLoaderIter, "__init__"),
+              (module._utils.worker.WorkerInfo, "__init__"),
               (fetch._MapDatasetFetcher, "fetch"), (fetch._IterableDatasetFetcher, "fetch"))
     plain = [vars(owner)[name] for owner, name in places]
     armed = []

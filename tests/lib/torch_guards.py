@@ -59,6 +59,7 @@ def main():
     guard_waiting()
     guard_devices()
     guard_other(Hook)
+    guard_worker()
     guard_loaders(Hook)  # whose loops have ended
 
 
@@ -72,6 +73,22 @@ def guard_other(kind):
     patch_iterator(hook, module)
     it = iter(torch.utils.data.DataLoader([1, 2]))
     assert next(it) == 1 and it._dataset_fetcher._dsa_key != 0
+
+
+def guard_worker():
+    """A worker that was not forked knows its loader by the data set that it was given, whatever
+    the program makes of that before its first batch."""
+    import dsa_fetch
+    worker = torch.utils.data._utils.worker
+    was, dsa_fetch.begun = dsa_fetch.begun, None
+    dsa_fetch.patch_worker(worker.WorkerInfo)
+    data = [1, 2, 3]
+    key = dsa_fetch.data_key(data)
+    worker._worker_info = worker.WorkerInfo(id=0, num_workers=1, seed=5, dataset=data)
+    data.pop()
+    assert dsa_fetch.data_of(types.SimpleNamespace(dataset=data)) == key != \
+        dsa_fetch.data_key(data)
+    worker._worker_info, dsa_fetch.begun = None, was
 
 
 class Saved:
