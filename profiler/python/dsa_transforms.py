@@ -158,11 +158,24 @@ class Patches:
                 pass
 
 
+def makes_batches(dataset):
+    """True where it makes the samples of a batch together. torch's Subset says so of itself, and
+    asks what it is of for one after another."""
+    subset = getattr(sys.modules.get("torch.utils.data"), "Subset", None)
+    for _ in range(DEEP):
+        if type(dataset) is not subset:
+            break
+        dataset = dataset.dataset
+    return callable(getattr(dataset, "__getitems__", None))
+
+
 class Watched:
     """The data set of a batch that is looked at: tells what each sample took."""
 
     def __init__(self, dataset, meter):
         self.dataset, self.meter = dataset, meter
+        if not makes_batches(dataset):
+            self.__getitems__ = None
 
     def __getitem__(self, index):
         meter = self.meter

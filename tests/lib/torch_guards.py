@@ -60,6 +60,7 @@ def main():
     guard_devices()
     guard_other(Hook)
     guard_worker()
+    guard_together()
     guard_loaders(Hook)  # whose loops have ended
 
 
@@ -89,6 +90,37 @@ def guard_worker():
     assert dsa_fetch.data_of(types.SimpleNamespace(dataset=data)) == key != \
         dsa_fetch.data_key(data)
     worker._worker_info, dsa_fetch.begun = None, was
+
+
+class Together(torch.utils.data.Dataset):
+    """Makes batches alone."""
+
+    def __getitems__(self, indices):
+        return [-index for index in indices]
+
+
+def guard_together():
+    """Samples that are made together stay so, those of torch's Subset where it has them so."""
+    from dsa_fetch import Padded
+    from dsa_transforms import Watched
+    fetch, subset = torch.utils.data._utils.fetch._MapDatasetFetcher, torch.utils.data.Subset
+    had = vars(subset).get("__getitems__")
+    subset.__getitems__ = lambda one, indices: \
+        one.dataset.__getitems__([one.indices[index] for index in indices])
+    told, padded = [], []
+    meter = types.SimpleNamespace(time=lambda: 0, library=types.SimpleNamespace(
+        sample=lambda index, took: told.append(index)))
+    for data, made, alone in ((Together(), [-1, -2], False), ([0, 5, 6], [5, 6], True)):
+        for data in (data, subset(subset(data, range(3)), range(3))):
+            told.clear()
+            padded.clear()
+            data = Watched(Padded(data, padded.append), meter)
+            assert fetch(data, True, list, False).fetch([1, 2]) == made
+            assert len(padded) == 2 and told == [1, 2] * alone
+    if had is None:
+        del subset.__getitems__
+    else:
+        subset.__getitems__ = had
 
 
 class Saved:
@@ -171,7 +203,7 @@ def guard_devices():
     def fails(why):
         raise RuntimeError(why)
 
-    cuda, found = torch.cuda, [still()]
+    cuda, had, found = torch.cuda, vars(torch).get("xpu"), [still()]
     for waits, xpu in ((lambda: None, False), (lambda: fails("no such device"), False),
                        (lambda: fails("operation not permitted when stream is capturing"), False),
                        (lambda: None, True)):
@@ -184,6 +216,8 @@ def guard_devices():
             torch.cuda = one
         found.append(still())
     del torch.xpu
+    if had is not None:
+        torch.xpu = had
     sys.modules["torch_xla"] = types
     found.append(still())
     assert found == [NO_DEVICES, AWAITED, UNAWAITED, CAPTURED, AWAITED, UNAWAITED], found
