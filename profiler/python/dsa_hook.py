@@ -82,6 +82,23 @@ class Training:
         return beyond and self.idle is not None and self.idle >= self.usual + IDLE
 
 
+class Lead:
+    """Of a thread that asks for batches ahead of the one that trains: it gets further ahead
+    where it takes some between which no backward() ran."""
+
+    STEADY = 8  # steps
+
+    def __init__(self):
+        self.backwards = self.starts = self.steady = 0
+
+    def grows(self, backwards, starts):
+        """So many ran, and so many windows began."""
+        is_steady = backwards > self.backwards and starts == self.starts
+        self.steady = self.steady + 1 if is_steady else 0
+        self.backwards, self.starts = backwards, starts
+        return self.steady < self.STEADY
+
+
 # ---- the driver ----
 
 class Hook:
@@ -112,6 +129,7 @@ class Hook:
         self.together = None  # it, and loaders beside it
         self.mixed = Mixed()
         self.training = None
+        self.lead = None  # of a thread that asks, where another trains
         self.interrupted = False  # by the user
         self.since = self.since_driven = 0  # batches of others, after so many of its own
         self.taken = 0  # batches of its step under way,
@@ -343,6 +361,7 @@ class Hook:
             return False
         self.loading, self.together = loading, together
         self.training = Training(self.backwards, self.by_backward)
+        self.lead = Lead() if self.is_apart() and not self.observes else None
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
@@ -384,7 +403,11 @@ class Hook:
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
             no_list, not self.by_backward,
-            apart=self.by_backward and self.trains_in != threading.get_ident())
+            apart=self.is_apart())
+
+    def is_apart(self):
+        """True where another thread trains than this one."""
+        return self.by_backward and self.trains_in != threading.get_ident()
 
     # -- its steps --
 
@@ -420,6 +443,8 @@ class Hook:
             library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
+        if self.lead is not None and self.lead.grows(self.backwards, loading.starts):
+            library.unsettled()
         if not self.takes_more() and not library.request(entered):
             self.leave()
         began = now()
