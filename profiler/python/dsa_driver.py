@@ -5,6 +5,7 @@ import atexit
 import ctypes
 import errno
 import os
+import signal
 import sys
 import threading
 
@@ -147,11 +148,16 @@ def refusal(settings, other):
     return None
 
 
-def end_main():
+def end_main(interrupts):
     """Where another thread asks for batches, as of a loader that reads ahead, what it is raised
-    ends that thread alone: the main one gets the same, once it runs."""
+    ends that thread alone: the main one gets the same, once it runs; at once, even if it waits
+    for that thread, where `interrupts` handles an interrupt."""
     main = threading.main_thread()
-    if threading.current_thread() is not main:
+    if threading.current_thread() is main:
+        return
+    if interrupts is not None and signal.getsignal(signal.SIGINT) is interrupts:
+        signal.pthread_kill(main.ident, signal.SIGINT)
+    else:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main.ident),
                                                    ctypes.py_object(SystemExit))
 
@@ -165,6 +171,7 @@ class Driver:
         self.error = None  # that the program is to see
         self.ended = False  # its loops end at once
         self.told = False  # the program is to end
+        self.interrupts = None  # what raises SystemExit then, of an interrupt
 
     def open(self, about, loading):
         """True: it drives from its next batch on."""
@@ -215,7 +222,7 @@ class Driver:
         self.ended = END_DATA
         if END_DATA:
             return StopIteration()
-        if not self.told:
-            end_main()
-        self.told = True
+        was_told, self.told = self.told, True
+        if not was_told:
+            end_main(self.interrupts)
         return SystemExit(0)

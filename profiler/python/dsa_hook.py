@@ -373,8 +373,11 @@ class Hook:
         return True
 
     def note_interrupts(self):
-        """A program that the user interrupts did not run out of steps."""
+        """A program that the user interrupts did not run out of steps; one that dsa does is to
+        end."""
         def interrupted(number, frame):
+            if self.driver.told:
+                raise SystemExit(0)
             self.interrupted = True
             self.library.beyond(0)
             signal.default_int_handler(number, frame)
@@ -382,6 +385,7 @@ class Hook:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler and \
                 threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, interrupted)
+            self.driver.interrupts = interrupted
 
     def refusal(self, it):
         """Why this can't be measured; None: it can."""
@@ -756,6 +760,8 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         hook.backwards += 1
+        if hook.lead is not None and hook.driver.interrupts is None:
+            guarded(hook, hook.note_interrupts)
         try:
             return plain(*args, **kwargs)
         finally:  # one may be inside another, in a thread of torch's

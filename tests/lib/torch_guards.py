@@ -1,6 +1,7 @@
 """What programs hand to the hook must not fail in it: tests/hook.t runs this with the hook in
 PYTHONPATH. It ends with 0 where all holds."""
 import multiprocessing
+import queue
 import sys
 import threading
 import time
@@ -379,6 +380,29 @@ def guard_thread(hook):
     assert hook.about(it).apart == 1 and not hook.takes_more() and not hook.takes_more()
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
+    guard_end(hook)
+
+
+def guard_end(hook):
+    """A main thread that waits for the one that asks ends before anything comes from there."""
+    from dsa_hook import Lead
+    hook.lead, waits, came = Lead(), queue.Queue(), []
+    torch.ones(1, requires_grad=True).sum().backward()
+    late = threading.Timer(5, lambda: (came.append(1), waits.put(1)))
+    late.start()
+
+    def end():
+        while not waits.not_empty._waiters:
+            time.sleep(.01)
+        hook.driver.end()
+    try:
+        threading.Thread(target=end).start()
+        waits.get()
+    except SystemExit:
+        assert not came
+    else:
+        raise AssertionError("it goes on")
+    late.cancel()
 
 
 def guard_pinned(pool):
