@@ -84,19 +84,20 @@ class Training:
 
 class Lead:
     """Of a thread that asks for batches ahead of the one that trains: it gets further ahead
-    where it takes some between which no backward() ran."""
+    where it takes more than backward() runs."""
 
     STEADY = 8  # steps
 
     def __init__(self):
-        self.backwards = self.starts = self.steady = 0
+        self.ran, self.starts = [], 0  # at each of the last steps
 
     def grows(self, backwards, starts):
         """So many ran, and so many windows began."""
-        is_steady = backwards > self.backwards and starts == self.starts
-        self.steady = self.steady + 1 if is_steady else 0
-        self.backwards, self.starts = backwards, starts
-        return self.steady < self.STEADY
+        if starts != self.starts:
+            self.ran, self.starts = [], starts
+        self.ran.append(backwards)
+        del self.ran[:-self.STEADY - 1]
+        return len(self.ran) <= self.STEADY or backwards - self.ran[0] < self.STEADY
 
 
 # ---- the driver ----
