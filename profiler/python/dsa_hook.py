@@ -13,8 +13,8 @@ changed.
 The driver of the windows is in libdsa-io.so (profiler/hook/hook.h), which is preloaded; here
 is how torch's loader comes to rest, is given a list of batches, and begins anew. One
 loader drives, and those that give a batch in each of its steps follow (dsa_beside.py); every
-other one is left as it is. If anything is missing the program runs
-on as without dsa, and dsa is told why.
+other one is left as it is. If anything is missing the program runs on as without dsa, and
+dsa is told why.
 """
 
 import contextlib
@@ -36,13 +36,13 @@ from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, de
 from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
+from dsa_training import Lead, Training
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED = 1, 2  # enum trace_beyond
 SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
-IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
 TOGETHER = 64  # batches of one step, before a backward
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
@@ -59,45 +59,6 @@ def name_of_data(dataset):
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
     return root if os.fsdecode(root).strip("./") else os.path.abspath(root)
-
-
-class Training:
-    """What the program does with its batches: some count them, and skip those beyond the end
-    of their epoch."""
-
-    def __init__(self, backwards, trained):
-        self.backwards = backwards  # so far
-        self.idle = 0 if trained else None  # batches since the last one; None: none came
-        self.usual = 0  # the most of them within an epoch
-
-    def skips(self, backwards, beyond):
-        """It asks for the next batch, which lies `beyond` the end."""
-        if self.idle is not None:
-            self.idle += 1
-        if backwards > self.backwards:
-            self.usual = max(self.usual, self.idle or 0)
-            self.backwards, self.idle = backwards, 0
-        if not beyond:
-            self.usual = max(self.usual, self.idle or 0)
-        return beyond and self.idle is not None and self.idle >= self.usual + IDLE
-
-
-class Lead:
-    """Of a thread that asks for batches ahead of the one that trains: it gets further ahead
-    where it takes more than backward() runs."""
-
-    STEADY = 8  # steps
-
-    def __init__(self):
-        self.ran, self.starts = [], 0  # at each of the last steps
-
-    def grows(self, backwards, starts):
-        """So many ran, and so many windows began."""
-        if starts != self.starts:
-            self.ran, self.starts = [], starts
-        self.ran.append(backwards)
-        del self.ran[:-self.STEADY - 1]
-        return len(self.ran) <= self.STEADY or backwards - self.ran[0] < self.STEADY
 
 
 # ---- the driver ----

@@ -183,8 +183,7 @@ def guard_state(kind):
 
 def guard_skipping():
     """A program skips that trains from none beyond the end, but for what it never trains from."""
-    from dsa_hook import IDLE
-    from dsa_hook import Training as Trains
+    from dsa_training import IDLE, Training as Trains
     for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
                                  (0, True, False)):
         training, backwards = Trains(7, every > 0), 7
@@ -385,7 +384,7 @@ def guard_thread(hook):
 
 def guard_end(hook):
     """A main thread that waits for the one that asks ends before anything comes from there."""
-    from dsa_hook import Lead
+    from dsa_training import Lead
     hook.lead, waits, came = Lead(), queue.Queue(), []
     torch.ones(1, requires_grad=True).sum().backward()
     late = threading.Timer(5, lambda: (came.append(1), waits.put(1)))
