@@ -49,6 +49,15 @@ def libraries_of(program):
     return {name: path for name, path in found.items() if not EVERYWHERE.match(name)}
 
 
+# What dsa loads itself, where it counts; by the name that it has here first.
+BY_NAME = "libpfm.so.4"
+
+
+def loaded_by_name():
+    told = told_by("/sbin/ldconfig", "-p")
+    return {BY_NAME: re.search(rf"^\t{re.escape(BY_NAME)} .* => (/\S+)$", told, re.M)[1]}
+
+
 # What these need is the system's: a dozen decoders of audio, thirty libraries and the
 # certificates of libcurl, for programs that mostly have neither.
 LEFT = ("libdsa-audio.so", "libdsa-net.so")
@@ -76,7 +85,7 @@ def rename_libraries(folder, place, path, names):
 def bundle(folder, place):
     """Strips programs and puts in the libraries that they need. Returns {name: where it
     was}; those of the folder itself stay as they are."""
-    libraries = {}
+    libraries = loaded_by_name()
     for path in programs_below(folder):
         told_by("strip", "--strip-unneeded", os.path.join(folder, path))
     for path in taken_programs(folder):

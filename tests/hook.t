@@ -30,7 +30,6 @@ SOAK = bool(os.environ.get("SOAK"))
 # Workers, samples/s of the accelerator, prep of a sample and latency of a file in ms, and
 # whether it is asynchronous: from no stall to 80 %. Batches are small and samples slow: the
 # less often a worker sleeps, the less of its time is to wake up.
-DEEP = 400  # samples a second
 FEW = 4 if SOAK else 2  # samples: what giving a batch takes differs by .5 ms between starts
 SHORT = [(0, 100, 8, 4, 0), (2, 100, 12, 24, 0), (2, 75, 32, 16, 1)]
 LONG = [(0, 50, 4, 16, 0), (0, 250, 4, 12, 0), (2, 75, 32, 16, 0), (2, 100, 32, 0, 0),
@@ -311,13 +310,6 @@ def check_ahead(scratch):
     tap.ok(done.returncode == 0 and done.stdout.count("an epoch's end") <= 1 and
            "did not leave" not in done.stdout, "a thread asks for batches: the program ends",
            done.returncode, done.stdout[-2000:], done.stderr)
-    dsa_run(scratch, "out-deep", "-q --budget 6s", "ahead", "data", "depth=16", f"rate={DEEP}")
-    result = scratch.result("out-deep")
-    rates = [window["rate_per_s"] for window in result["windows"]
-             if window["used"] and window["kind"] == "synthetic"]
-    tap.ok(rates and max(rates) < 1.1 * DEEP,
-           "its queue is full before a window of ready batches begins: none is faster than "
-           "training", rates, *result["windows"])
 
 
 def check_wholes(scratch):

@@ -12,9 +12,6 @@
 
 enum { SOON = 64 }; /* batches */
 
-/* For so long a window may be unsettled: where a step has several batches it always is. */
-#define HOLD_NS UINT64_C(2000000000)
-
 static struct hook hook; /* of one loader of this process */
 
 /* ---- opening ---- */
@@ -107,7 +104,6 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.calls = *calls;
 	hook.pair = UINT32_MAX;
 	hook.step_ns = hook.batch_ns = 0;
-	hook.held = hook.holds = 0;
 	hook.compares = false;
 	hook.odd = hook.partly_odd = hook.alike = 0;
 	hook.counted = atomic_load(&hook.page->batch_count);
@@ -229,28 +225,6 @@ static void hook_void_windows(struct trace *trace)
 
 	for (uint32_t i = 0; !trace->observe && i < begun && i < TRACE_WINDOWS; i++)
 		trace->windows[i].flags |= TRACE_WARMUP;
-}
-
-/* By whole rounds, which a list that does not come again has fewer of then. */
-void dsa_hook_unsettled(void)
-{
-	struct driver *driver = &hook.driver;
-	struct trace_window *window = driver->window;
-	uint32_t round = driver->round;
-
-	if (hook.trace == NULL || window == NULL || driver->measuring ||
-	    driver->settle > 1)
-		return;
-	if (hook.holds == 0)
-		hook.hold_end_ns = clock_now() + HOLD_NS;
-	if (clock_now() > hook.hold_end_ns)
-		return;
-	driver->settle += round;
-	if (window->most_steps > round)
-		window->most_steps -= round;
-	hook.holds += round;
-	if (hook.holds > hook.held)
-		hook.held = hook.holds;
 }
 
 void dsa_hook_beside(uint32_t loaders)

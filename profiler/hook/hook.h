@@ -112,10 +112,6 @@ HOOK_EXPORT int dsa_hook_request(uint64_t now);
 /* It was given one of so many samples, after a wait for it. */
 HOOK_EXPORT void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns);
 
-/* The thread that asks for batches gets further ahead of the one that trains: called before the
- * next request, which then begins no window's measured part. */
-HOOK_EXPORT void dsa_hook_unsettled(void);
-
 /* So many other loaders give batches in each step from now on: none of its batches come from
  * HOOK_LIST any more. */
 HOOK_EXPORT void dsa_hook_beside(uint32_t loaders);

@@ -34,9 +34,6 @@ struct hook {
 	struct hook_seen seen; /* when the window began, */
 	uint64_t io_ns;        /* and time in I/O of all of them; */
 	uint64_t own_io_ns;    /* in it, the thread that asks for batches */
-	uint32_t held;         /* steps that a window was unsettled for, at the most; */
-	uint32_t holds;        /* and this one, */
-	uint64_t hold_end_ns;  /* for so long */
 	uint64_t step_ns;      /* of the last real window, */
 	uint64_t batch_ns;     /* and of what it made, counted or not */
 

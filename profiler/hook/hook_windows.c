@@ -50,7 +50,7 @@ static uint64_t hook_most(const struct hook *hook)
 	uint64_t batches = io_page_total(hook->page, IO_batches);
 	uint64_t opens = io_page_total(hook->page, IO_opens);
 	uint64_t most = HOOK_LIST_BATCHES / 2,
-		 ahead = hook->driver.settle + hook->held + hook->ahead;
+		 ahead = hook->driver.settle + hook->ahead;
 	uint64_t room = opens > 0 ? IO_RANGES * batches / opens : most;
 
 	room = room > ahead ? (room - ahead) * 10 / (10 + SPARE_TENTHS) : 0;
@@ -72,8 +72,7 @@ static uint32_t hook_wanted(const struct hook *hook, const struct trace_window *
 	steps += steps * SPARE_TENTHS / 10;
 	if (steps < DRIVER_ROUNDS * round)
 		steps = DRIVER_ROUNDS * round;
-	return hook->driver.settle + hook->held +
-	       (uint32_t)((steps + round - 1) / round * round);
+	return hook->driver.settle + (uint32_t)((steps + round - 1) / round * round);
 }
 
 /* Two mirrored blocks have one list; windows beside them any. */
@@ -172,7 +171,6 @@ static int hook_enter(void *loader, struct trace_window *window)
 	struct hook *hook = loader;
 	int source = hook_source_of(hook, window);
 
-	hook->holds = 0;
 	if (source < 0)
 		return -ENOTSUP;
 	if (driver_stopped(&hook->driver) || !hook_prepare(hook, source, window))

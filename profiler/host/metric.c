@@ -90,30 +90,30 @@ static bool try_event(const struct metrics *metrics, struct perf_event_attr *att
 	return fd >= 0;
 }
 
+typedef __typeof__(pfm_get_os_event_encoding) name_encoder;
+
 /*
  * libpfm4 is loaded where counters are: it has tables of all processors, whose 44,000
- * pointers would be relocated as each command begins. NULL: no name is known.
+ * pointers would be relocated as each command begins. The wheel has its own. NULL: no name
+ * is known. It stays loaded.
  */
-static __typeof__(pfm_get_os_event_encoding) *name_encoder(void)
+static name_encoder *name_encoder_find(void)
 {
-	static __typeof__(pfm_get_os_event_encoding) *encode;
+	void *library = dlopen("dsa-libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
 	__typeof__(pfm_initialize) *initialize;
-	void *library;
+	name_encoder *encode;
 
-	if (encode != NULL)
-		return encode;
-	library = dlopen("libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
+	if (library == NULL)
+		library = dlopen("libpfm.so.4", RTLD_LAZY | RTLD_LOCAL);
 	if (library == NULL)
 		return NULL;
 	*(void **)&initialize = dlsym(library, "pfm_initialize");
-	if (initialize != NULL && initialize() == PFM_SUCCESS)
-		*(void **)&encode = dlsym(library, "pfm_get_os_event_encoding");
-	return encode;
+	*(void **)&encode = dlsym(library, "pfm_get_os_event_encoding");
+	return initialize != NULL && initialize() == PFM_SUCCESS ? encode : NULL;
 }
 
-static bool try_named(struct metrics *metrics, int metric)
+static bool try_named(struct metrics *metrics, int metric, name_encoder *encoder)
 {
-	__typeof__(pfm_get_os_event_encoding) *encoder = name_encoder();
 	const size_t most = sizeof(table[0].named) / sizeof(table[0].named[0]);
 
 	for (size_t i = 0;
@@ -152,9 +152,9 @@ static bool try_generic(struct metrics *metrics, int metric)
 			 hardware ? &metrics->hardware_code : &metrics->software_code);
 }
 
-static enum rung find_rung(struct metrics *metrics, int metric)
+static enum rung find_rung(struct metrics *metrics, int metric, name_encoder *encoder)
 {
-	if (try_named(metrics, metric))
+	if (try_named(metrics, metric, encoder))
 		return RUNG_LIBPFM4;
 	if (try_generic(metrics, metric))
 		return table[metric].type == PERF_TYPE_HARDWARE ? RUNG_GENERIC
@@ -182,11 +182,13 @@ static int make_groups(struct metrics *metrics, bool hardware, int next)
 
 void metric_init(struct metrics *metrics, const struct counters_config *config)
 {
+	name_encoder *encoder = name_encoder_find();
+
 	memset(metrics, 0, sizeof(*metrics));
 	metrics->root = config->root != NULL ? config->root : "";
 	metrics->open = config->open != NULL ? config->open : perf_open;
 	for (int i = 0; i < METRICS; i++)
-		metrics->rung[i] = find_rung(metrics, i);
+		metrics->rung[i] = find_rung(metrics, i, encoder);
 	memset(metrics->group, -1, sizeof(metrics->group));
 	make_groups(metrics, false, make_groups(metrics, true, 0));
 }

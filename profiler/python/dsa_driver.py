@@ -148,15 +148,28 @@ def refusal(settings, other):
     return None
 
 
-def end_main(interrupts):
+def leave(_number, _frame):
+    raise SystemExit(0)
+
+
+def free_signal():
+    """A signal that nobody handles, now by leave(); or None. In the main thread alone."""
+    for number in range(signal.SIGRTMAX, signal.SIGRTMIN, -1):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, leave)
+            return number
+    return None
+
+
+def end_main(number):
     """Where another thread asks for batches, as of a loader that reads ahead, what it is raised
-    ends that thread alone: the main one gets the same, once it runs; at once, even if it waits
-    for that thread, where `interrupts` handles an interrupt."""
+    ends that thread alone: the main one gets the same, at once where the signal does that, even
+    if it waits for that thread; else once it runs."""
     main = threading.main_thread()
     if threading.current_thread() is main:
         return
-    if interrupts is not None and signal.getsignal(signal.SIGINT) is interrupts:
-        signal.pthread_kill(main.ident, signal.SIGINT)
+    if number is not None and signal.getsignal(number) is leave:
+        signal.pthread_kill(main.ident, number)
     else:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main.ident),
                                                    ctypes.py_object(SystemExit))
@@ -171,7 +184,7 @@ class Driver:
         self.error = None  # that the program is to see
         self.ended = False  # its loops end at once
         self.told = False  # the program is to end
-        self.interrupts = None  # what raises SystemExit then, of an interrupt
+        self.signal = None  # that ends its main thread, where another asks for batches
 
     def open(self, about, loading):
         """True: it drives from its next batch on."""
@@ -222,7 +235,7 @@ class Driver:
         self.ended = END_DATA
         if END_DATA:
             return StopIteration()
-        was_told, self.told = self.told, True
-        if not was_told:
-            end_main(self.interrupts)
+        if not self.told:
+            self.told = True
+            end_main(self.signal)
         return SystemExit(0)

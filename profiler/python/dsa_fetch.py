@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 import sys
+import threading
 import time
 import zlib
 
@@ -26,8 +27,9 @@ def key_of(index):
     return zlib.crc32(repr(index).encode())
 
 
+making = threading.local()  # .batch: this thread makes one
 begun = None  # key of the data set whose iterator began last; None: none did here
-given = None  # of the data set of this worker, as it was given that; None: it is no worker
+given = None  # of this worker's data set, when it was given that; None: this is no worker
 
 
 def begins(it, dataset):
@@ -169,7 +171,8 @@ def patch_fetcher(library, fetcher):
     def fetch(self, index):
         driving = dsa_library.driving
         is_below = driving and driving[0] == WATCH and driving[1] == os.getpid()
-        if is_below or dsa_library.other_rank:  # a loader below the one that is watched
+        # A loader below the one that is watched, or that a data set has for its samples.
+        if is_below or dsa_library.other_rank or getattr(making, "batch", False):
             return plain(self, index)
         samples = 0
         if isinstance(index, Thrown):
@@ -182,12 +185,14 @@ def patch_fetcher(library, fetcher):
         self._dsa_meter.begin(self)
         library.batch_of(self._dsa_loader)
         library.batch_begin(key_of(index))
+        making.batch = True
         try:
             data = plain(self, index)
             samples = samples_of(index, data, getattr(self, "auto_collation", True))
             return data
         finally:
             ended = now()
+            making.batch = False
             library.batch_end(samples)
             self._dsa_meter.end(samples, ended)
 

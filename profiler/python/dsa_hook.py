@@ -31,18 +31,18 @@ import dsa_pictures
 import dsa_recipe
 from dsa_batches import Stream, count, stream_of
 from dsa_beside import MIXED, Mixed, Together
-from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device, is_own,
-                        leaves_rank, refusal)
+from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device,
+                        free_signal, is_own, leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
-from dsa_training import Lead, Training
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED = 1, 2  # enum trace_beyond
 SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
+IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
 TOGETHER = 64  # batches of one step, before a backward
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
@@ -59,6 +59,27 @@ def name_of_data(dataset):
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
     return root if os.fsdecode(root).strip("./") else os.path.abspath(root)
+
+
+class Training:
+    """What the program does with its batches: some count them, and skip those beyond the end
+    of their epoch."""
+
+    def __init__(self, backwards, trained):
+        self.backwards = backwards  # so far
+        self.idle = 0 if trained else None  # batches since the last one; None: none came
+        self.usual = 0  # the most of them within an epoch
+
+    def skips(self, backwards, beyond):
+        """It asks for the next batch, which lies `beyond` the end."""
+        if self.idle is not None:
+            self.idle += 1
+        if backwards > self.backwards:
+            self.usual = max(self.usual, self.idle or 0)
+            self.backwards, self.idle = backwards, 0
+        if not beyond:
+            self.usual = max(self.usual, self.idle or 0)
+        return beyond and self.idle is not None and self.idle >= self.usual + IDLE
 
 
 # ---- the driver ----
@@ -91,7 +112,7 @@ class Hook:
         self.together = None  # it, and loaders beside it
         self.mixed = Mixed()
         self.training = None
-        self.lead = None  # of a thread that asks, where another trains
+        self.is_apart = False  # another thread than the main one asks, and no signal ends that
         self.interrupted = False  # by the user
         self.since = self.since_driven = 0  # batches of others, after so many of its own
         self.taken = 0  # batches of its step under way,
@@ -323,7 +344,6 @@ class Hook:
             return False
         self.loading, self.together = loading, together
         self.training = Training(self.backwards, self.by_backward)
-        self.lead = Lead() if self.is_apart() and not self.observes else None
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
@@ -331,15 +351,13 @@ class Hook:
         self.alike = dsa_recipe.tell(self.library, it)
         if not self.observes:
             self.note_interrupts()
+            self.is_apart = threading.current_thread() is not threading.main_thread()
         self.follow(it, serves)
         return True
 
     def note_interrupts(self):
-        """A program that the user interrupts did not run out of steps; one that dsa does is to
-        end."""
+        """A program that the user interrupts did not run out of steps."""
         def interrupted(number, frame):
-            if self.driver.told:
-                raise SystemExit(0)
             self.interrupted = True
             self.library.beyond(0)
             signal.default_int_handler(number, frame)
@@ -347,7 +365,13 @@ class Hook:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler and \
                 threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, interrupted)
-            self.driver.interrupts = interrupted
+
+    def note_apart(self):
+        """The main thread, which trains from what another asks for, may wait for that when it is
+        to end."""
+        if threading.current_thread() is threading.main_thread():
+            self.is_apart = False
+            self.driver.signal = free_signal()
 
     def refusal(self, it):
         """Why this can't be measured; None: it can."""
@@ -369,11 +393,7 @@ class Hook:
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
             no_list, not self.by_backward,
-            apart=self.is_apart())
-
-    def is_apart(self):
-        """True where another thread trains than this one."""
-        return self.by_backward and self.trains_in != threading.get_ident()
+            apart=self.by_backward and self.trains_in != threading.get_ident())
 
     # -- its steps --
 
@@ -409,8 +429,6 @@ class Hook:
             library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
-        if self.lead is not None and self.lead.grows(self.backwards, loading.starts):
-            library.unsettled()
         if not self.takes_more() and not library.request(entered):
             self.leave()
         began = now()
@@ -722,8 +740,8 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         hook.backwards += 1
-        if hook.lead is not None and hook.driver.interrupts is None:
-            guarded(hook, hook.note_interrupts)
+        if hook.is_apart:
+            guarded(hook, hook.note_apart)
         try:
             return plain(*args, **kwargs)
         finally:  # one may be inside another, in a thread of torch's

@@ -186,7 +186,6 @@ class Loading:
         self.stale = False  # its workers have indices that let their data end
         self.helped = None
         self.has_shared = False
-        self.starts = 0  # of windows
 
     def take_over(self, asked, it):
         """The program began an epoch, and asks one iterator: this one loads as it was asked
@@ -328,7 +327,6 @@ class Loading:
 
     def start(self, source):
         self.source = source
-        self.starts += 1
         self.stream.forced = None
         if source == LIST:
             self.stream.forced = itertools.cycle(self.batches)

@@ -158,15 +158,20 @@ class Patches:
                 pass
 
 
-def makes_batches(dataset):
-    """True where it makes the samples of a batch together. torch's Subset says so of itself, and
-    asks what it is of for one after another."""
-    subset = getattr(sys.modules.get("torch.utils.data"), "Subset", None)
-    for _ in range(DEEP):
-        if type(dataset) is not subset:
-            break
-        dataset = dataset.dataset
-    return callable(getattr(dataset, "__getitems__", None))
+def makes_batches(dataset, deep=DEEP):
+    """True where it makes the samples of a batch together. torch's Subset and StackDataset
+    always have the method, and hand it on to those data sets in them that have it."""
+    data = sys.modules.get("torch.utils.data")
+    if deep > 0 and type(dataset) is getattr(data, "Subset", None):
+        return makes_batches(dataset.dataset, deep - 1)
+    if deep > 0 and type(dataset) is getattr(data, "StackDataset", None):
+        parts = dataset.datasets
+        return any(makes_batches(part, deep - 1)
+                   for part in (parts.values() if isinstance(parts, dict) else parts))
+    try:
+        return callable(getattr(dataset, "__getitems__", None))
+    except Exception:  # of the data set's own
+        return False
 
 
 class Watched:

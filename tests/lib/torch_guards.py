@@ -7,6 +7,7 @@ import threading
 import time
 import types
 import typing
+import unittest.mock
 import weakref
 
 import torch
@@ -61,6 +62,7 @@ def main():
     guard_devices()
     guard_other(Hook)
     guard_worker()
+    guard_nested()
     guard_together()
     guard_loaders(Hook)  # whose loops have ended
 
@@ -91,6 +93,26 @@ def guard_worker():
     assert dsa_fetch.data_of(types.SimpleNamespace(dataset=data)) == key != \
         dsa_fetch.data_key(data)
     worker._worker_info, dsa_fetch.begun = None, was
+
+
+def guard_nested():
+    """A loader that a data set has for its samples makes none of the batches that count."""
+    from dsa_fetch import patch_fetcher
+    library, inner = unittest.mock.MagicMock(), types.SimpleNamespace
+
+    class Fetcher:
+        def __init__(self, dataset):
+            self.dataset = dataset
+
+        def fetch(self, index):
+            return [self.dataset.fetch([i]) if index == [3, 4] else i for i in index]
+
+    patch_fetcher(library, Fetcher)
+    assert Fetcher(Fetcher(inner())).fetch([3, 4]) == [[3], [4]]
+    library.batch_begin.assert_called_once()
+    library.batch_end.assert_called_once_with(2)
+    Fetcher(inner()).fetch([5])
+    assert library.batch_begin.call_count == 2
 
 
 class Together(torch.utils.data.Dataset):
@@ -183,7 +205,8 @@ def guard_state(kind):
 
 def guard_skipping():
     """A program skips that trains from none beyond the end, but for what it never trains from."""
-    from dsa_training import IDLE, Training as Trains
+    from dsa_hook import IDLE
+    from dsa_hook import Training as Trains
     for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
                                  (0, True, False)):
         training, backwards = Trains(7, every > 0), 7
@@ -384,8 +407,7 @@ def guard_thread(hook):
 
 def guard_end(hook):
     """A main thread that waits for the one that asks ends before anything comes from there."""
-    from dsa_training import Lead
-    hook.lead, waits, came = Lead(), queue.Queue(), []
+    waits, came, hook.is_apart = queue.Queue(), [], True
     torch.ones(1, requires_grad=True).sum().backward()
     late = threading.Timer(5, lambda: (came.append(1), waits.put(1)))
     late.start()
@@ -401,7 +423,9 @@ def guard_end(hook):
         assert not came
     else:
         raise AssertionError("it goes on")
-    late.cancel()
+    finally:
+        late.cancel()
+    assert not hook.is_apart
 
 
 def guard_pinned(pool):

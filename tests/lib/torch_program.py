@@ -386,11 +386,11 @@ def without_backward(folder):
                 break
 
 
-def ahead(folder, depth=2, rate=800):
+def ahead(folder):
     """A thread asks for batches, and the loop takes them from a queue; in its next epoch, too."""
-    loader, training = loader_of(Files(folder, 1)), Training(rate)
+    loader, training = loader_of(Files(folder, 1)), Training(800)
     for _ in range(10**6):
-        taken = queue.Queue(int(depth))
+        taken = queue.Queue(2)
 
         def fill(taken=taken):
             for batch in loader:

@@ -169,7 +169,7 @@ static void transfer_what(struct transfer *transfer, const char *url)
 	char range[64];
 
 	curl_easy_setopt(easy, CURLOPT_URL, url);
-	/* Younger versions of libcurl sign none that is to stay as it is. */
+	/* Newer versions of libcurl refuse to sign a URL that is sent as it is. */
 	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, net_url_has_dots(url) ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);

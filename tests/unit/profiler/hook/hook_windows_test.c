@@ -172,44 +172,6 @@ TEST_WITH(drawn_windows_are_whole_rounds_too, begin, end)
 	assert_int_equal(real->steps, 4 * 7);
 }
 
-/* Whole rounds pass before they begin to count. */
-TEST_WITH(windows_wait_for_a_thread_that_runs_ahead, begin, end)
-{
-	enum { HELD = 2 * WORKERS };
-	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
-	uint32_t first;
-
-	real->hit = .25;
-	fake.storage = FILE_BYTES * 3 / 4;
-	fake.resident = 250;
-	real->min_steps = 60;
-	real->length_ns = UINT64_C(3600000000000);
-	for (int i = 0; i < 2 * WORKERS + HELD; i++) {
-		dsa_hook_unsettled();
-		assert_true(fake_step());
-	}
-	first = fake.listed;
-	fake_train(real);
-	assert_int_equal(real->most_steps, first - 2 * WORKERS - HELD);
-	assert_int_equal(real->steps, real->most_steps);
-	assert_true(proven(real, NULL));
-}
-
-TEST_WITH(the_next_list_has_as_many_more, begin, end)
-{
-	uint32_t first;
-
-	fake_train(asked(TRACE_CACHED, 0, 0));
-	first = fake.listed;
-	asked(TRACE_CACHED, 2, 0);
-	for (int i = 0; i < 4 * WORKERS; i++) {
-		dsa_hook_unsettled();
-		assert_true(fake_step());
-	}
-	fake_train(asked(TRACE_CACHED, 4, 0));
-	assert_int_equal(fake.listed, first + 2 * WORKERS);
-}
-
 /* Of batches that open many files a list has fewer. */
 TEST_WITH(a_list_has_room_for_its_files, begin, end)
 {
