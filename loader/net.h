@@ -151,7 +151,8 @@ const char *net_remote_region(const struct net_remote *remote);
 size_t net_url_encode(char *to, size_t size, size_t used, const char *text,
 		      int keep_slash);
 
-/* True where a part of the URL's path is "." or "..", which those who follow RFC 3986 take out. */
+/* True where a part of the URL's path is "." or "..", which those who follow RFC 3986 take
+ * out. */
 bool net_url_has_dots(const char *url);
 
 /* Decodes %XX, and + as a blank with `plus`, in place. Returns the length; what is no %XX
