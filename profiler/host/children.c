@@ -1,5 +1,6 @@
 /* children.c - reads who dsa's children are. */
 #include "profiler/host/children.h"
+#include "loader/base/host/procfs.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -103,11 +104,12 @@ static bool children_has_session(const struct children *children, pid_t pid)
 	return found;
 }
 
-/* Where dsa had children before, what these leave behind becomes a child of its, too. */
-static bool children_is_own(const struct children *children, pid_t pid)
+/* It is ending, or about to run a program: it has no memory, and no environment in it. */
+static bool children_is_between(pid_t pid)
 {
-	return children->count == 0 || (!children_is_other(children, pid) &&
-					children_has_session(children, pid));
+	char first[2];
+
+	return procfs_read(first, sizeof(first), "", "/proc/%d/cmdline", pid) == 0;
 }
 
 pid_t children_signal(const struct children *children, int number)
@@ -116,10 +118,14 @@ pid_t children_signal(const struct children *children, int number)
 	pid_t found = 0;
 	int pid;
 
+	/* What others leave behind becomes a child of dsa's, too. */
 	while (file != NULL && fscanf(file, "%9d", &pid) == 1) {
-		if (!children_is_own(children, pid))
+		if (children_is_other(children, pid))
 			continue;
-		kill(pid, number);
+		if (children->count == 0 || children_has_session(children, pid))
+			kill(pid, number);
+		else if (!children_is_between(pid))
+			continue;
 		found = pid;
 	}
 	if (file != NULL)

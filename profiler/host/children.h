@@ -36,7 +36,7 @@ pid_t children_reap(struct children *children, int *status, int options);
 /*
  * Sends a signal, 0: none, to those that belong to the programs: all, or where dsa had
  * others before those that have DSA_SESSION of them in their environment. Returns one of
- * them; 0: there is none.
+ * them, or one that may be: it is ending, or about to run a program; 0: there is none.
  */
 pid_t children_signal(const struct children *children, int number);
 
