@@ -128,6 +128,11 @@ const struct argument *argument_current(const struct argp_state *state)
 	return ((const struct reading *)state->input)->current;
 }
 
+bool argument_is_typed(const struct argp_state *state)
+{
+	return ((const struct reading *)state->input)->origin == NULL;
+}
+
 unsigned argument_word(struct argp_state *state, const char *value)
 {
 	const struct argument *argument = argument_current(state);

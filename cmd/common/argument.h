@@ -14,6 +14,7 @@
 #define DSA_ARGUMENT_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -107,9 +108,10 @@ void argument_set_origins(const struct argument_origins *origins);
 /* Reads a command line into the command's struct. */
 void argument_read(const struct command *command, int argc, char **argv, void *into);
 
-/* For argument_set: what is read; the place of its value in "a|b|c"; a time above 0, up to
- * a week, in seconds. */
+/* For argument_set: what is read; whether somebody typed it; the place of its value in
+ * "a|b|c"; a time above 0, up to a week, in seconds. */
 const struct argument *argument_current(const struct argp_state *state);
+bool argument_is_typed(const struct argp_state *state);
 
 /* Ends as bad usage with one line; of what it repeats nothing acts on a terminal. */
 void argument_error(const struct argp_state *state, const char *format, ...)

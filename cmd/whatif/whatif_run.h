@@ -13,6 +13,7 @@ struct whatif_run {
 	struct sweep sweep;        /* the changes; none: what would help? */
 	bool verify;               /* try them too; none: what is advised */
 	struct verify_runs trials; /* how; its folder does not count */
+	const char *how;           /* an option typed for that alone, or NULL */
 	const char *output;        /* folder for it; NULL: where the run is, if tried */
 	const char *prices;        /* file of a price list, or NULL */
 	bool json;

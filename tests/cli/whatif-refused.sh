@@ -45,6 +45,9 @@ try bare.json --cache-policy lru
 try bare.json --cache 2G
 try bare.json --share
 try bare.json --cores 1..16 --workers 1..16 --batch 1..16 --gpu-speed 1,2
+# What only trials do, but where a setting for all commands says it.
+try bare.json --precision 2
+DSA_OPT_BUDGET=5s try bare.json
 # What can't be tried, or kept.
 try bare.json --cores 1 --verify
 cp bare.json run.json
