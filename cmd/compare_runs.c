@@ -8,6 +8,8 @@
 #include "reports/compare/compare.h"
 #include "reports/terminal/terminal.h"
 
+#define FORMS "text|json|html|markdown"
+
 struct comparison {
 	const char *runs[2];
 	const char *format, *output;
@@ -31,8 +33,8 @@ static void compare_runs_count(struct argp_state *state, void *asked)
 }
 
 static const struct argument arguments[] = {
-	{"format", 'f', "text|json|html|markdown", ARGUMENT(comparison, NAME, format),
-	 "Which form (default text)"},
+	{"format", 'f', FORMS, ARGUMENT(comparison, NAME, format),
+	 "Which form (default: as FILE ends, else text)"},
 	{"json", 0, NULL, ARGUMENT_BY(comparison, format, argument_set_json),
 	 "The same as --format=json"},
 	{"output", 'o', "FILE", ARGUMENT(comparison, TEXT, output),
@@ -68,13 +70,14 @@ static int compare_runs_print(const struct comparison *comparison,
 
 static int compare_main(const struct command *self, int argc, char **argv)
 {
-	struct comparison asked = {.format = "text"};
+	struct comparison asked = {0};
 	struct profile a, b;
 	struct compare compare = {.a = &a, .b = &b};
 	struct error err = {0};
 	int result;
 
 	argument_read(self, argc, argv, &asked);
+	asked.format = result_form(asked.format, asked.output, FORMS);
 	compare.a_name = asked.runs[0];
 	compare.b_name = asked.runs[1];
 	profile_init(&a);

@@ -13,11 +13,13 @@ struct report {
 	const char *output;
 };
 
+#define FORMS "text|html|json|csv|markdown"
+
 #define TO(kind, member) ARGUMENT(report, kind, member)
 
 static const struct argument arguments[] = {
-	{"format", 'f', "text|html|json|csv|markdown", TO(NAME, format),
-	 "Which form (default text)"},
+	{"format", 'f', FORMS, TO(NAME, format),
+	 "Which form (default: as FILE ends, else text)"},
 	{"json", 0, NULL, ARGUMENT_BY(report, format, argument_set_json),
 	 "The same as --format=json"},
 	{"output", 'o', "FILE", TO(TEXT, output),
@@ -38,12 +40,13 @@ static int report_show(const struct report *report, const struct profile *profil
 
 static int report_run(const struct command *self, int argc, char **argv)
 {
-	struct report report = {.format = "text"};
+	struct report report = {0};
 	struct profile profile;
 	struct error err = {0};
 	int result;
 
 	argument_read(self, argc, argv, &report);
+	report.format = result_form(report.format, report.output, FORMS);
 	profile_init(&profile);
 	result = result_load(report.run, &profile, &err);
 	if (result == 0)

@@ -1,5 +1,6 @@
 /* result.c - reads and writes the folder of a result. */
 #include "cmd/common/result.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
 #include "profiler/run/run_folder.h"
 #include "reports/form.h"
@@ -170,4 +171,17 @@ int result_save(const char *folder, const struct profile *profile, struct error 
 		result = form_save(files[i].form, profile, path, err);
 	}
 	return result;
+}
+
+const char *result_form(const char *asked, const char *output, const char *forms)
+{
+	const char *dot = output != NULL ? strrchr(output, '.') : NULL;
+
+	if (asked != NULL)
+		return asked;
+	if (dot == NULL)
+		return "text";
+	if (strcmp(dot, ".md") == 0)
+		return "markdown";
+	return choice_find(forms, dot + 1) >= 0 ? dot + 1 : "text";
 }

@@ -24,6 +24,11 @@ int result_folder(const char *folder, struct error *err);
  * to replace; or another -errno. */
 int result_replaces(const char *folder, struct error *err);
 
+/* The form of what is written to `output` (NULL: standard output): the one asked for, else
+ * (NULL) by the file's ending, where that is of one of `forms` (as choice.h has them), else
+ * text. */
+const char *result_form(const char *asked, const char *output, const char *forms);
+
 /* Writes run.json and report.html there, each whole or not at all. */
 int result_save(const char *folder, const struct profile *profile, struct error *err);
 

@@ -85,13 +85,19 @@ static const char *escape_entity(const char *piece)
 	}
 }
 
-void escape_html(FILE *out, const char *text)
+void escape_html_part(FILE *out, const char *text, size_t length)
 {
 	char piece[ESCAPE_PIECE];
-	size_t length;
 
-	for (; (length = escape_next(text, piece)) > 0; text += length)
+	for (size_t at = 0; at < length;) {
+		at += escape_next(text + at, piece);
 		fputs(escape_entity(piece), out);
+	}
+}
+
+void escape_html(FILE *out, const char *text)
+{
+	escape_html_part(out, text, strlen(text));
 }
 
 static size_t piece_width(const char *piece)

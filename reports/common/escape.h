@@ -29,8 +29,10 @@ void escape_part(FILE *out, const char *text, size_t length);
  */
 const char *escape_to(char *to, size_t size, const char *text);
 
-/* The same of all, with & < > " ' as HTML entities: for text and quoted attributes. */
+/* The same of all, with & < > " ' as HTML entities: for text and quoted attributes;
+ * of its first bytes alone. */
 void escape_html(FILE *out, const char *text);
+void escape_html_part(FILE *out, const char *text, size_t length);
 
 /* Characters of the visible form of text, or of its first `length` bytes. */
 size_t escape_width(const char *text);

@@ -16,12 +16,26 @@ void html_text(FILE *out, const char *text)
 		escape_html(out, text);
 }
 
+void html_sentence(FILE *out, const char *text)
+{
+	static const char letters[] = "-abcdefghijklmnopqrstuvwxyz";
+	const char *option;
+
+	for (; text != NULL && (option = strstr(text, "--")) != NULL;
+	     text = option + strspn(option, letters)) {
+		escape_html_part(out, text, (size_t)(option - text));
+		fprintf(out, "<span class=\"option\">%.*s</span>",
+			(int)strspn(option, letters), option);
+	}
+	html_text(out, text);
+}
+
 void html_words(const struct html *html, format_words *format)
 {
 	char *text = format_string(format, html->profile);
 
 	*html->failed |= text == NULL;
-	html_text(html->out, text);
+	html_sentence(html->out, text);
 	free(text);
 }
 

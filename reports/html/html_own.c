@@ -15,7 +15,7 @@ static void html_own_words(const struct html *html, const char *title,
 	*html->failed |= text == NULL;
 	if (text != NULL && *text != '\0') {
 		fprintf(html->out, "<p><strong>%s:</strong> ", title);
-		html_text(html->out, text);
+		html_sentence(html->out, text);
 		fputs(".</p>\n", html->out);
 	}
 	free(text);

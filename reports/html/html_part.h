@@ -67,7 +67,10 @@ void html_swatch(FILE *out, int i);
 /* Text from outside, escaped; nothing for NULL. */
 void html_text(FILE *out, const char *text);
 
-/* What format writes, escaped. */
+/* The same of a sentence: no line ends within an option. */
+void html_sentence(FILE *out, const char *text);
+
+/* What format writes, as a sentence. */
 void html_words(const struct html *html, format_words *format);
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define LEAST_SLOWED .0005 /* share: less is shown as none */
+#define MOST_BEYOND  4     /* times the rates of training that a bar is long, at most */
 
 /* A note of what format writes, if it does. */
 static void html_verdict_note(const struct html *html, const char *title,
@@ -15,7 +16,7 @@ static void html_verdict_note(const struct html *html, const char *title,
 	*html->failed |= text == NULL;
 	if (text != NULL && *text != '\0') {
 		fprintf(html->out, "<p class=\"note\"><strong>%s:</strong> ", title);
-		html_text(html->out, text);
+		html_sentence(html->out, text);
 		fprintf(html->out, ".%s</p>\n", more);
 	}
 	free(text);
@@ -159,7 +160,7 @@ static void html_verdict_wait(const struct html *html, long tenth)
 		"<li><div class=\"name\">Data stall</div><p class=\"big\">%s "
 		"<small>%s</small></p><p class=\"small\">",
 		format_tenth(number, tenth), format_points(half, &wait));
-	html_text(html->out, html->profile->split_why);
+	html_sentence(html->out, html->profile->split_why);
 	fputs("</p></li>\n", html->out);
 }
 
@@ -243,6 +244,12 @@ void html_shares(const struct html *html)
 	fputs("</section>\n", html->out);
 }
 
+/* In a bar that is longer than there is room for. */
+static void html_verdict_gap(FILE *out)
+{
+	fputs("<path d=\"M84 10L88 0H92L88 10z\" fill=\"var(--surface)\"/>", out);
+}
+
 static void html_verdict_rate(const struct html *html, const char *name, int ink,
 			      const struct interval *interval, double most)
 {
@@ -254,18 +261,22 @@ static void html_verdict_rate(const struct html *html, const char *name, int ink
 		"<tr><th scope=\"row\">%s</th><td class=\"rate\">"
 		"<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" "
 		"aria-hidden=\"true\"><path d=\"M0 0H100V10H0z\" fill=\"var(--grid)\"/>"
-		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(--ink-%d)\"/></svg></td>",
+		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(--ink-%d)\"/>",
 		name, fmax(0, fmin(100, 100 * interval->value / most)), ink);
+	if (interval->value > most)
+		html_verdict_gap(html->out);
+	fputs("</svg></td>", html->out);
 	html_number(html->out, format_rate(number, interval->value));
 	html_number(html->out, html_range(range, interval));
 	fputs("</tr>\n", html->out);
 }
 
-static double html_verdict_highest(const struct interval *rates)
+/* Of the first so many kinds. */
+static double html_verdict_highest(const struct interval *rates, int kinds)
 {
 	double most = 0;
 
-	for (int i = 0; i < TRACE_RATES; i++)
+	for (int i = 0; i < kinds; i++)
 		most = fmax(most, rates[i].value);
 	return most;
 }
@@ -273,7 +284,9 @@ static double html_verdict_highest(const struct interval *rates)
 static void html_verdict_rates(const struct html *html)
 {
 	const struct interval *rates = html->profile->rates;
-	double most = html_verdict_highest(rates);
+	double highest = html_verdict_highest(rates, TRACE_RATES);
+	double trained = html_verdict_highest(rates, TRACE_COPIED + 1);
+	double most = trained > 0 ? fmin(highest, MOST_BEYOND * trained) : highest;
 
 	if (!(most > 0))
 		return;
@@ -289,6 +302,11 @@ static void html_verdict_rates(const struct html *html)
 	html_verdict_rate(html, "Fetching alone, cache hits counted",
 			  stage_table[STAGE_FETCH].ink, &rates[TRACE_FETCH], most);
 	html_table_end(html->out);
+	if (highest > most)
+		fputs("<p class=\"small\">A bar with a gap is longer than there is "
+		      "room "
+		      "for.</p>\n",
+		      html->out);
 }
 
 void html_limit(const struct html *html)
@@ -298,7 +316,7 @@ void html_limit(const struct html *html)
 				    ? NULL
 				    : profile_word(profile_limits, &profile->limit);
 
-	if (limit == NULL && !(html_verdict_highest(profile->rates) > 0))
+	if (limit == NULL && !(html_verdict_highest(profile->rates, TRACE_RATES) > 0))
 		return;
 	html_section(html->out, "limit", "What limits it");
 	if (limit != NULL) {
