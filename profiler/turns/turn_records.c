@@ -33,12 +33,14 @@ static double turn_records_step(const struct trace_step *records, size_t count)
 }
 
 /* The first record from `at` on that is of another epoch, or before which a step was left
- * out; `count`: there is none. */
+ * out; `count`: there is none. A step before the first one ended at `before_ns`, if any. */
 static size_t turn_records_end(const struct trace_step *records, size_t at,
-			       size_t count)
+			       size_t count, uint64_t before_ns)
 {
 	double gap = GAP * turn_records_step(records, count);
 
+	if (before_ns > 0 && turn_records_s(before_ns, records[at].request_ns) > gap)
+		return at;
 	for (at++; at < count; at++)
 		if (records[at - 1].epoch != records[at].epoch ||
 		    turn_records_s(records[at - 1].end_ns, records[at].request_ns) >
@@ -66,21 +68,23 @@ static size_t turn_records_begin(const struct trace_step *records, size_t count)
 	return at + STEPS_ENOUGH <= count ? at : 0;
 }
 
-/* Sets the next records: of an observed window those from an epoch's begin on before which no
- * step was left out, as others' batches are not known. */
+/* Sets the next records, before which no step was left out, as others' batches are not known:
+ * of a window those from its begin on, of an observed one from an epoch's. */
 static struct turn_span turn_records_cut(struct turn_records *records, size_t *at)
 {
 	struct turn_span span = {.all = records->window->block >= 0};
 	size_t count, first = *at, end;
 	const struct trace_step *all = window_steps(records->window, &count);
+	uint64_t begin_ns;
 
 	if (!span.all && first == 0)
 		first = turn_records_begin(all, count);
-	end = !span.all && first < count ? turn_records_end(all, first, count) : count;
+	begin_ns = span.all ? records->window->raw->begin.time_ns : 0;
+	end = first < count ? turn_records_end(all, first, count, begin_ns) : count;
 	records->records = all + first;
 	records->record_count = end > first ? end - first : 0;
 	records->settle = records->window->raw->settled;
-	*at = end;
+	*at = span.all ? count : end;
 	if (span.all || first >= count)
 		return span;
 	span.first = first == 0;

@@ -21,9 +21,9 @@ struct turn_records {
 };
 
 /*
- * The window's records; of one that is only observed those of an epoch, as each begins
- * with workers that have nothing, up to a step that was left out; not of the first, which had
- * begun before, where there are others. `at` counts the records that were looked at; begin
+ * The window's records, up to a step that was left out; of one that is only observed those of
+ * an epoch, as each begins with workers that have nothing; not of the first, which had begun
+ * before, where there are others. `at` counts the records that were looked at; begin
  * with 0. 0; -ENOENT: there are no more; -ENODATA: these are too few; -ENOMEM.
  * turn_records_free() in any case.
  */

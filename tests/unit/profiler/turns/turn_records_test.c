@@ -329,6 +329,36 @@ TEST(a_step_that_is_missing_ends_what_is_replayed)
 	session_free(trace);
 }
 
+/* Nor is a later one held against the batch that another step had. */
+TEST(a_step_that_is_missing_ends_a_window_too)
+{
+	struct trace *trace = run_of(1, 0);
+	struct trace_step *steps = &trace->steps[trace->windows[2].first_step];
+	struct turn_records records;
+	struct window window;
+	size_t at = 0;
+
+	for (unsigned i = 20; i < STEPS; i++) {
+		steps[i].request_ns += ns(300);
+		steps[i].end_ns += ns(300);
+	}
+	window = measured(trace, 2);
+	assert_int_equal(turn_records_next(&window, &at, &records), 0);
+	assert_int_equal(records.record_count, 20);
+	close_to(records.wall_s, 20 * 30e-3, 1e-6);
+	turn_records_free(&records);
+	assert_int_equal(turn_records_next(&window, &at, &records), -ENOENT);
+	turn_records_free(&records);
+	for (unsigned i = 0; i < STEPS; i++) {
+		steps[i].request_ns += ns(30);
+		steps[i].end_ns += ns(30);
+	}
+	window = measured(trace, 2);
+	assert_int_equal(records_of(&window, &records), -ENOENT); /* the first one */
+	turn_records_free(&records);
+	session_free(trace);
+}
+
 TEST(it_costs_what_cached_windows_show)
 {
 	struct trace *trace = run_of(1, 0);
