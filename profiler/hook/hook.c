@@ -239,8 +239,12 @@ void dsa_hook_beside(uint32_t loaders)
 
 void dsa_hook_loader_beside(uint32_t which, uint64_t loader)
 {
-	if (hook.trace != NULL)
-		hook.beside[which % HOOK_BESIDE] = loader;
+	if (hook.trace == NULL)
+		return;
+	/* What it made before is of no step. */
+	if (hook.begun && hook.driver.window != NULL && !hook.trace->observe)
+		hook_add_batches(&hook, hook.driver.window);
+	hook.beside[which % HOOK_BESIDE] = loader;
 }
 
 void dsa_hook_waited(uint64_t blocked_ns)

@@ -117,7 +117,7 @@ HOOK_EXPORT void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns);
 HOOK_EXPORT void dsa_hook_beside(uint32_t loaders);
 
 /* Whose batches, as dsa_io_batch_of() has it, count as its own: of one of them, counted from 0
- * on. Those of the last HOOK_BESIDE do. */
+ * on. Those of the last HOOK_BESIDE do; in windows, only what is made from now on. */
 enum { HOOK_BESIDE = 8 };
 HOOK_EXPORT void dsa_hook_loader_beside(uint32_t which, uint64_t loader);
 

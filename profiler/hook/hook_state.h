@@ -28,6 +28,7 @@ struct hook {
 	uint32_t alike;      /* and those of which all were the same */
 	uint32_t ahead;      /* batches that its workers are */
 	bool compares;       /* the window's batches are those of the list */
+	bool begun;          /* what is made counts for the window, if there is one */
 	bool watched;        /* it may have threads and processes of its own */
 	uint32_t blind; /* batches of the window for which no read was seen, but storage
 			 * waited for */

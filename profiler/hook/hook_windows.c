@@ -171,6 +171,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	struct hook *hook = loader;
 	int source = hook_source_of(hook, window);
 
+	hook->begun = false;
 	if (source < 0)
 		return -ENOTSUP;
 	if (driver_stopped(&hook->driver) || !hook_prepare(hook, source, window))
@@ -192,6 +193,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	if (!hook_done(hook, hook->calls.start((uint32_t)source)))
 		return -EIO;
 	hook_begin_io(hook);
+	hook->begun = true;
 	return source == HOOK_STREAM;
 }
 

@@ -74,11 +74,14 @@ class Beside(Loading):
     def follow(self, it):
         """The program began another epoch of it."""
         self.loads, self.length = it._dsa_loads, length_of(it)
+        pooled = not self.observes and self.first.source in POOLED
+        if pooled and not it._sampler_iter.renews:
+            self.rest(it)  # before what it makes counts
         self.take_over(it, it)
         if self.observes:
             return
         self.prolong()
-        if self.first.source in POOLED:
+        if pooled:
             self.drain()
             if not self.pool.masters:
                 self.fill(POOL_LEAST)

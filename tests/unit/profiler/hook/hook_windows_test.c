@@ -104,6 +104,32 @@ TEST_WITH(lists_that_mostly_come_again_are_kept, begin, end)
 	assert_string_equal(driven.trace->loader.no_list, "");
 }
 
+/* A loader beside the one that drives begins an epoch with another iterator. */
+TEST_WITH(what_begins_an_epoch_beside_is_no_batch_of_a_window, begin, end)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+
+	dsa_hook_loader(1);
+	dsa_hook_loader_beside(0, 2);
+	assert_true(fake_step()); /* the window has begun, and settles */
+	fake.loader = 3;
+	make(OWN);
+	dsa_hook_loader_beside(0, 3);
+	while (synthetic->steps < 3)
+		assert_true(fake_step());
+	fake.loader = 4;
+	make(OWN);
+	dsa_hook_loader_beside(0, 4);
+	fake_train(synthetic);
+	assert_true(proven(synthetic, NULL));
+	synthetic = asked(TRACE_SYNTHETIC, 1, 0);
+	while (synthetic->steps < 3)
+		assert_true(fake_step());
+	make(OWN);
+	fake_train(synthetic);
+	assert_false(proven(synthetic, NULL));
+}
+
 TEST_WITH(windows_are_whole_rounds, begin, end)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
