@@ -290,7 +290,7 @@ def check_alone(scratch):
 
 
 def check_breaks(scratch):
-    for anew in ("anew=0", "anew=1", "persistent=1")[:2 + SOAK]:
+    for anew in ("persistent=1", "anew=1", "anew=0")[:2 + SOAK]:
         done = dsa_run(scratch, "out-" + anew, "-q --budget 8s", "breaks", "data", anew)
         result = scratch.result("out-" + anew)
         windows = result["windows"]
@@ -302,6 +302,8 @@ def check_breaks(scratch):
                any("began another epoch" in w["why"] for w in windows) == (anew == "anew=1"),
                f"{anew}: a loop that the program leaves is followed into its next epoch, and "
                "windows go on there if its loader does", kinds, done.stderr, *windows)
+        tap.ok(("epoch_starts" in result) == (anew != "persistent=1"),
+               f"{anew}: what begins once is no cost of each epoch", result.get("epoch_starts"))
 
 
 def check_ahead(scratch):

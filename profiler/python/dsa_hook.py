@@ -347,7 +347,9 @@ class Hook:
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
-        self.library.epoch(it._dsa_start_ns, 0)
+        # Windows see no other begin of workers that persist.
+        if self.observes == ONLY_WATCHES or not getattr(it, "_persistent_workers", False):
+            self.library.epoch(it._dsa_start_ns, 0)
         self.alike = dsa_recipe.tell(self.library, it)
         if not self.observes:
             self.note_interrupts()
