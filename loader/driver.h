@@ -131,13 +131,16 @@ struct driver {
 	uint32_t index;              /* its number */
 	bool measuring;              /* it has settled */
 	uint32_t settle;             /* steps still to throw away */
-	bool rested;                 /* the window began from rest */
-	double more[TRACE_KINDS];    /* samples that one waits for then, */
-	uint64_t ahead;              /* and that were ready at its begin */
-	uint32_t batches;            /* delivered since the switch */
-	uint64_t epoch;              /* of the batch asked for last, */
-	bool edge;                   /* which is the first of it */
-	uint32_t round;              /* steps; at least 1 */
+	uint32_t fills;  /* steps so far that filled the queue of a thread */
+	uint32_t least;  /* batches of a step, where a thread reads ahead; 0: unknown */
+	uint32_t beyond; /* batches thrown away beyond those asked for, at the most */
+	bool rested;     /* the window began from rest */
+	double more[TRACE_KINDS]; /* samples that one waits for then, */
+	uint64_t ahead;           /* and that were ready at its begin */
+	uint32_t batches;         /* delivered since the switch */
+	uint64_t epoch;           /* of the batch asked for last, */
+	bool edge;                /* which is the first of it */
+	uint32_t round;           /* steps; at least 1 */
 	/* When its last loader was asked last, or a step that is left out began: outside since
 	 * then, without what is told by itself; 0: a request came since. */
 	uint64_t left_ns;

@@ -2,12 +2,40 @@
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 
+enum { FILLS = 8 }; /* steps, at most, in which a queue is filled */
+
 static bool has_settled(struct driver *driver)
 {
 	if (driver->settle > 0 || !driver_is_whole(driver))
 		return false;
 	driver_catch_up(driver);
 	return in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
+}
+
+/*
+ * A thread that reads ahead of the one that trains fills its queue after a switch: steps have
+ * more batches than they have when it is full. The first one began before.
+ */
+static bool driver_fills(struct driver *driver, uint32_t batches)
+{
+	if (!driver->trace->loader.apart || driver->fills == FILLS)
+		return false;
+	if (driver->batches > batches) {
+		if (driver->least == 0 || batches < driver->least)
+			driver->least = batches;
+		if (batches == driver->least)
+			return false;
+	}
+	driver->fills++;
+	return true;
+}
+
+static void driver_settle(struct driver *driver)
+{
+	uint32_t batches = driver_step_batches(driver);
+
+	if (!driver_fills(driver, batches))
+		driver->settle -= batches < driver->settle ? batches : driver->settle;
 }
 
 /* Batches that come together end a window together, so that its ends are alike. */
@@ -94,9 +122,7 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		if (driver_stopped(driver))
 			return 0;
 	} else if (!driver->measuring && driver->settle > 0) {
-		uint32_t batches = driver_step_batches(driver);
-
-		driver->settle -= batches < driver->settle ? batches : driver->settle;
+		driver_settle(driver);
 	}
 	begins = driver->window != NULL && !driver->measuring && has_settled(driver);
 	if (begins)

@@ -36,6 +36,16 @@ void driver_await_devices(struct driver *driver)
 		driver->window->made.devices = devices;
 }
 
+/* Of batches that come in rounds whole ones, 2 at the least. */
+static uint32_t driver_settle_steps(const struct driver *driver, uint32_t asked)
+{
+	uint32_t round = driver->round, rounds = (asked + round - 1) / round;
+
+	if (round > 1 && rounds < DRIVER_SETTLE_ROUNDS)
+		rounds = DRIVER_SETTLE_ROUNDS;
+	return rounds * round;
+}
+
 /* Real windows and cached ones: others prepare nothing that they deliver. */
 static bool driver_runs_ahead(const struct driver *driver)
 {
@@ -45,9 +55,28 @@ static bool driver_runs_ahead(const struct driver *driver)
 	       (kind == TRACE_REAL || kind == TRACE_CACHED);
 }
 
+/* Batches of a list that were thrown away beyond those asked for are not measured: rounds. */
+static void driver_note_beyond(struct driver *driver)
+{
+	struct trace_window *window = driver->window;
+	uint32_t asked = driver_settle_steps(driver, window->settle), beyond;
+
+	if (driver->batches <= asked)
+		return;
+	beyond = (driver->batches - asked + driver->round - 1) / driver->round *
+		 driver->round;
+	if (beyond > driver->beyond)
+		driver->beyond = beyond;
+	if (window->most_steps > beyond)
+		window->most_steps -= beyond;
+	else if (window->most_steps > 0)
+		window->most_steps = driver->round;
+}
+
 void driver_begin_measuring(struct driver *driver)
 {
 	driver_await_devices(driver);
+	driver_note_beyond(driver);
 	driver->measuring = true;
 	driver->window->settled = driver->batches;
 	if (driver_runs_ahead(driver))
@@ -230,16 +259,6 @@ static void fill_cache(struct driver *driver)
 		driver_end_window(driver, 0);
 }
 
-/* Of batches that come in rounds whole ones, 2 at the least. */
-static uint32_t driver_settle_steps(const struct driver *driver, uint32_t asked)
-{
-	uint32_t round = driver->round, rounds = (asked + round - 1) / round;
-
-	if (round > 1 && rounds < DRIVER_SETTLE_ROUNDS)
-		rounds = DRIVER_SETTLE_ROUNDS;
-	return rounds * round;
-}
-
 static void open_window(struct driver *driver, uint32_t index)
 {
 	struct trace_window *window = &driver->trace->windows[index];
@@ -251,6 +270,7 @@ static void open_window(struct driver *driver, uint32_t index)
 	driver->merge = 1;
 	driver->across = false;
 	driver->settle = driver_settle_steps(driver, window->settle);
+	driver->fills = 0;
 	window->first_step = atomic_load(&driver->trace->step_count);
 	window->first_sample = atomic_load(&driver->trace->sample_count);
 	window->first_batch = atomic_load(&driver->trace->batch_count);

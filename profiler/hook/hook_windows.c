@@ -72,7 +72,8 @@ static uint32_t hook_wanted(const struct hook *hook, const struct trace_window *
 	steps += steps * SPARE_TENTHS / 10;
 	if (steps < DRIVER_ROUNDS * round)
 		steps = DRIVER_ROUNDS * round;
-	return hook->driver.settle + (uint32_t)((steps + round - 1) / round * round);
+	return hook->driver.settle + hook->driver.beyond +
+	       (uint32_t)((steps + round - 1) / round * round);
 }
 
 /* Two mirrored blocks have one list; windows beside them any. */

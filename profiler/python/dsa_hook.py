@@ -452,11 +452,10 @@ class Hook:
         return batch
 
     def takes_more(self):
-        """Of a program that takes several batches before it trains from them they are of one
-        step: no window begins or ends between them."""
+        """Of a program that takes several batches before it trains from them, or a thread of
+        which does, they are of one step: no window begins or ends between them."""
         more = (0 < self.taken < TOGETHER and self.by_backward and
-                self.backwards == self.trained and self.trains_in == threading.get_ident() and
-                not self.library.left())
+                self.backwards == self.trained and not self.library.left())
         self.taken = self.taken + 1 if more else 1
         self.trained = self.backwards
         return more

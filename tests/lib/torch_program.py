@@ -386,11 +386,11 @@ def without_backward(folder):
                 break
 
 
-def ahead(folder):
+def ahead(folder, rate=400):
     """A thread asks for batches, and the loop takes them from a queue; in its next epoch, too."""
-    loader, training = loader_of(Files(folder, 1)), Training(800)
+    loader, training = loader_of(Files(folder, 1)), Training(rate)
     for _ in range(10**6):
-        taken = queue.Queue(2)
+        taken = queue.Queue(16)
 
         def fill(taken=taken):
             for batch in loader:
