@@ -14,27 +14,31 @@ static bool has_settled(struct driver *driver)
 
 /*
  * A thread that reads ahead of the one that trains fills its queue after a switch: steps have
- * more batches than they have when it is full. The first one began before.
+ * more batches than they have when it is full. The first one began before; those that are left
+ * out tell nothing.
  */
-static bool driver_fills(struct driver *driver, uint32_t batches)
+static bool driver_fills(struct driver *driver, uint32_t batches, bool stepped)
 {
+	uint32_t least = driver->least;
+
 	if (!driver->trace->loader.apart || driver->fills == FILLS)
 		return false;
-	if (driver->batches > batches) {
-		if (driver->least == 0 || batches < driver->least)
+	if (stepped && driver->batches > batches) {
+		if (least == 0 || batches < least)
 			driver->least = batches;
-		if (batches == driver->least)
+		if (batches == least)
 			return false;
 	}
 	driver->fills++;
 	return true;
 }
 
-static void driver_settle(struct driver *driver)
+/* After a step of the program's, or one that is left out. */
+static void driver_settle(struct driver *driver, bool stepped)
 {
 	uint32_t batches = driver_step_batches(driver);
 
-	if (!driver_fills(driver, batches))
+	if (!driver_fills(driver, batches, stepped))
 		driver->settle -= batches < driver->settle ? batches : driver->settle;
 }
 
@@ -98,7 +102,7 @@ static void driver_return(struct driver *driver, uint64_t now)
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
-	bool begins, over, ends;
+	bool begins, over, ends, stepped = driver->stepping;
 
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;
@@ -122,7 +126,7 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		if (driver_stopped(driver))
 			return 0;
 	} else if (!driver->measuring && driver->settle > 0) {
-		driver_settle(driver);
+		driver_settle(driver, stepped);
 	}
 	begins = driver->window != NULL && !driver->measuring && has_settled(driver);
 	if (begins)

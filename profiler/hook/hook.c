@@ -315,6 +315,11 @@ int dsa_hook_left(void)
 	return hook.trace == NULL || hook.driver.detached || hook.driver.ended;
 }
 
+int dsa_hook_stopped(void)
+{
+	return dsa_hook_left() || driver_stopped(&hook.driver);
+}
+
 int dsa_hook_measured(void)
 {
 	return hook.trace == NULL || !driver_succeeds(hook.trace, false);

@@ -157,6 +157,9 @@ HOOK_EXPORT void dsa_hook_share(uint64_t ns);
 /* True when dsa is gone: epochs end by themselves again. */
 HOOK_EXPORT int dsa_hook_left(void);
 
+/* The same, or dsa has seen enough. */
+HOOK_EXPORT int dsa_hook_stopped(void);
+
 /* False while another loader may take the place of the one that drives, once that closed:
  * no window of it counts. */
 HOOK_EXPORT int dsa_hook_measured(void);

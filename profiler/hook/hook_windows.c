@@ -50,7 +50,7 @@ static uint64_t hook_most(const struct hook *hook)
 	uint64_t batches = io_page_total(hook->page, IO_batches);
 	uint64_t opens = io_page_total(hook->page, IO_opens);
 	uint64_t most = HOOK_LIST_BATCHES / 2,
-		 ahead = hook->driver.settle + hook->ahead;
+		 ahead = hook->driver.settle + hook->driver.beyond + hook->ahead;
 	uint64_t room = opens > 0 ? IO_RANGES * batches / opens : most;
 
 	room = room > ahead ? (room - ahead) * 10 / (10 + SPARE_TENTHS) : 0;

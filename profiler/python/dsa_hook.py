@@ -44,6 +44,7 @@ SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
 TOGETHER = 64  # batches of one step, before a backward
+FILLS_NS = 10**9  # in which another thread than trains takes them
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -117,6 +118,7 @@ class Hook:
         self.since = self.since_driven = 0  # batches of others, after so many of its own
         self.taken = 0  # batches of its step under way,
         self.trained = 0  # which began after so many backwards
+        self.took_ns = 0  # and then
         self.length = 0  # batches of its epoch, as the program has it
         self.paused = False  # that is over, and the window goes on with the next one,
         self.starts = 0  # of which so many steps do not count,
@@ -431,7 +433,7 @@ class Hook:
             library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
-        if not self.takes_more() and not library.request(entered):
+        if not self.takes_more(entered) and not library.request(entered):
             self.leave()
         began = now()
         if loading.source in POOLED:
@@ -451,12 +453,16 @@ class Hook:
         it._dsa_steps += 1
         return batch
 
-    def takes_more(self):
+    def takes_more(self, entered):
         """Of a program that takes several batches before it trains from them, or a thread of
         which does, they are of one step: no window begins or ends between them."""
+        here = self.trains_in == threading.get_ident()
         more = (0 < self.taken < TOGETHER and self.by_backward and
-                self.backwards == self.trained and not self.library.left())
-        self.taken = self.taken + 1 if more else 1
+                self.backwards == self.trained and (here or entered - self.took_ns < FILLS_NS) and
+                not self.library.stopped())
+        if not more:
+            self.taken, self.took_ns = 0, entered
+        self.taken += 1
         self.trained = self.backwards
         return more
 

@@ -55,6 +55,7 @@ FUNCTIONS = {
     "dsa_hook_share": [ctypes.c_uint64],
     "dsa_hook_epoch_end": [ctypes.c_uint64],
     "dsa_hook_left": [],
+    "dsa_hook_stopped": [],
     "dsa_hook_measured": [],
     "dsa_hook_observes": [],
     "dsa_hook_rank": [ctypes.c_uint32, ctypes.c_uint32],
@@ -76,9 +77,9 @@ FUNCTIONS = {
     "dsa_io_part": [ctypes.c_char_p],
     "dsa_io_took": [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32],
 }
-WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_measured",
-              "dsa_hook_observes", "dsa_hook_rank", "dsa_hook_picture", "dsa_io_part",
-              "dsa_io_may_make")
+WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_stopped",
+              "dsa_hook_measured", "dsa_hook_observes", "dsa_hook_rank", "dsa_hook_picture",
+              "dsa_io_part", "dsa_io_may_make")
 # Others of their process go on meanwhile: threads of a worker that hand over its batches.
 WAITING = ("dsa_hook_request", "dsa_io_may_make", "dsa_io_await_made", "dsa_io_pad")
 RESULTS = {"dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}

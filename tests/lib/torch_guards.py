@@ -333,7 +333,7 @@ def guard_loaders(make_hook):
     from dsa_hook import patch_iterator
     told = []
     library = types.SimpleNamespace(refuse=told.append, cut=lambda other: None, left=lambda: 0,
-                                    observes=lambda: 0)
+                                    stopped=lambda: 0, observes=lambda: 0)
     module = torch.utils.data.dataloader
     hook = make_hook(module, library, lambda it: "plain")
     stream = Stream([], iter([[1, 2]]))
@@ -395,12 +395,12 @@ def guard_thread(hook):
                                _dataset_kind=0, _index_sampler=[])
     patch_backward(hook)
     hook.by_backward, hook.trains_in = True, threading.get_ident()
-    assert [hook.takes_more() for _ in range(3)] == [False, True, True]
+    assert [hook.takes_more(0) for _ in range(3)] == [False, True, True]
     thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
     thread.start()
     thread.join()
     assert hook.about(it).apart == 1
-    assert [hook.takes_more() for _ in range(3)] == [False, True, True]  # its queue fills
+    assert [hook.takes_more(0) for _ in range(3)] == [False, True, True]  # its queue fills
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
     guard_end(hook)
