@@ -39,6 +39,20 @@ void html_words(const struct html *html, format_words *format)
 	free(text);
 }
 
+void html_note(const struct html *html, const char *attributes, const char *title,
+	       format_words *format, const char *more)
+{
+	char *text = format_string(format, html->profile);
+
+	*html->failed |= text == NULL;
+	if (text != NULL && *text != '\0') {
+		fprintf(html->out, "<p%s><strong>%s:</strong> ", attributes, title);
+		html_sentence(html->out, text);
+		fprintf(html->out, ".%s</p>\n", more);
+	}
+	free(text);
+}
+
 void html_section(FILE *out, const char *id, const char *title)
 {
 	fprintf(out, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id,

@@ -6,21 +6,6 @@
 
 #include <stdlib.h>
 
-/* A paragraph of what format writes, if it does. */
-static void html_own_words(const struct html *html, const char *title,
-			   format_words *format)
-{
-	char *text = format_string(format, html->profile);
-
-	*html->failed |= text == NULL;
-	if (text != NULL && *text != '\0') {
-		fprintf(html->out, "<p><strong>%s:</strong> ", title);
-		html_sentence(html->out, text);
-		fputs(".</p>\n", html->out);
-	}
-	free(text);
-}
-
 /* `more` than these. */
 static void html_own_files(const struct html *html, const char *title,
 			   char *const *files, uint64_t more)
@@ -73,9 +58,9 @@ static char *html_own_body(const struct html *html)
 	body.out = open_memstream(&text, &size);
 	if (body.out == NULL)
 		return NULL;
-	html_own_words(&body, "Seen", format_seen);
-	html_own_words(&body, "Epochs", format_epoch_starts);
-	html_own_words(&body, "Recipe", format_recipe);
+	html_note(&body, "", "Seen", format_seen, "");
+	html_note(&body, "", "Epochs", format_epoch_starts, "");
+	html_note(&body, "", "Recipe", format_recipe, "");
 	html_own_put_back(&body);
 	html_own_files(
 		&body, "Files that it changed or removed, and that could not be kept",

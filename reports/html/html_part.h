@@ -73,6 +73,11 @@ void html_sentence(FILE *out, const char *text);
 /* What format writes, as a sentence. */
 void html_words(const struct html *html, format_words *format);
 
+/* The same as a paragraph with a title, and `more` sentences behind; nothing if it writes none.
+ * `attributes` are those of the paragraph, " class=..." or "". */
+void html_note(const struct html *html, const char *attributes, const char *title,
+	       format_words *format, const char *more);
+
 /*
  * A table that scrolls where the page is narrow. heads: "Workers#|Samples/s#|Why",
  * "#" marks a column of numbers.

@@ -2,24 +2,16 @@
 #include "reports/common/format.h"
 #include "reports/html/html_part.h"
 
-#include <stdlib.h>
-
 #define LEAST_SLOWED .0005 /* share: less is shown as none */
 #define MOST_BEYOND  4     /* times the rates of training that a bar is long, at most */
 
-/* A note of what format writes, if it does. */
+/* In a bar that would be longer. */
+#define GAP "<path d=\"M84 10L88 0H92L88 10z\" fill=\"var(--surface)\"/>"
+
 static void html_verdict_note(const struct html *html, const char *title,
 			      format_words *format, const char *more)
 {
-	char *text = format_string(format, html->profile);
-
-	*html->failed |= text == NULL;
-	if (text != NULL && *text != '\0') {
-		fprintf(html->out, "<p class=\"note\"><strong>%s:</strong> ", title);
-		html_sentence(html->out, text);
-		fprintf(html->out, ".%s</p>\n", more);
-	}
-	free(text);
+	html_note(html, " class=\"note\"", title, format, more);
 }
 
 static void html_verdict_fact(FILE *out, const char *name, const char *number,
@@ -244,12 +236,6 @@ void html_shares(const struct html *html)
 	fputs("</section>\n", html->out);
 }
 
-/* In a bar that is longer than there is room for. */
-static void html_verdict_gap(FILE *out)
-{
-	fputs("<path d=\"M84 10L88 0H92L88 10z\" fill=\"var(--surface)\"/>", out);
-}
-
 static void html_verdict_rate(const struct html *html, const char *name, int ink,
 			      const struct interval *interval, double most)
 {
@@ -261,11 +247,9 @@ static void html_verdict_rate(const struct html *html, const char *name, int ink
 		"<tr><th scope=\"row\">%s</th><td class=\"rate\">"
 		"<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" "
 		"aria-hidden=\"true\"><path d=\"M0 0H100V10H0z\" fill=\"var(--grid)\"/>"
-		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(--ink-%d)\"/>",
-		name, fmax(0, fmin(100, 100 * interval->value / most)), ink);
-	if (interval->value > most)
-		html_verdict_gap(html->out);
-	fputs("</svg></td>", html->out);
+		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(--ink-%d)\"/>%s</svg></td>",
+		name, fmax(0, fmin(100, 100 * interval->value / most)), ink,
+		interval->value > most ? GAP : "");
 	html_number(html->out, format_rate(number, interval->value));
 	html_number(html->out, html_range(range, interval));
 	fputs("</tr>\n", html->out);
