@@ -74,6 +74,7 @@ const struct field field_profile[] = {
 	AT("loader.untrained", YES, untrained),
 	AT("loader.handover_s", NUMBER, handover_s),
 	AT("loader.share_s", NUMBER, share_s),
+	AT("loader.unpickle_s", NUMBER, unpickle_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
 		AT("split.by", SPLIT, split),
 	AT("split.why", TEXT, split_why),

@@ -409,8 +409,9 @@ struct profile {
 	bool untrained;    /* no backward() followed a batch of the program's loader */
 	double handover_s; /* time of the training thread to take over a batch that lies
 			    * ready, which synthetic windows do not have */
-	double share_s; /* what writing a batch into memory that processes share takes,
-			 * where the program makes its batches itself */
+	/* Where the program makes its batches itself: what a worker would take to pickle
+	 * one, into memory that processes share, and the training process to unpickle it. */
+	double share_s, unpickle_s;
 	struct profile_word engine, cache; /* of profile_engines, profile_caches */
 	char *engine_reason, *prep, *output;
 	char *features; /* of TFRecord's examples, picture and label; NULL: no records */

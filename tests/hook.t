@@ -375,8 +375,9 @@ def check_counts(scratch):
                f"{name}: what was started anew is told", done.stderr)
         if "sweep" in options:
             tap.ok(result["verifications"][0]["measured_per_s"]["value"] > 0 and
-                   0 < result["loader"]["share_s"] < .1,
-                   f"{name}: and tried so; what workers take to share a batch was measured",
+                   0 < result["loader"]["share_s"] < .1 and
+                   0 < result["loader"]["unpickle_s"] < .1,
+                   f"{name}: and tried so; what it takes to hand a batch over was measured",
                    result["verifications"], result["loader"])
 
 

@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 22
+#define TRACE_VERSION 23
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -564,9 +564,9 @@ struct trace {
 	_Atomic uint32_t batch_count;  /* records, driver */
 	_Atomic uint32_t epoch_starts; /* times that the program began an epoch, and */
 	_Atomic uint64_t epoch_start_ns; /* what took until its first batch came */
-	/* What new pages of memory that processes share take, for as much as a batch has, where
-	 * the program has no workers; 0: unknown. */
-	_Atomic uint64_t share_ns;
+	/* Of a batch, where the program has no workers: what these would take to pickle it, into
+	 * new pages of memory that processes share, and the trainer to unpickle it; 0: unknown. */
+	_Atomic uint64_t pickle_ns, unpickle_ns;
 	/* Why the program goes on without dsa; written once, then `unmeasured` is set: enum
 	 * trace_unmeasured. */
 	_Atomic uint32_t unmeasured;

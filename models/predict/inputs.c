@@ -13,7 +13,7 @@ enum { MOST_COUNT = 1 << 20 }; /* of workers, cores, reads, samples in a batch *
 
 #define FETCH_HALF   .15 /* of a read's CPU time: it depends on what runs beside */
 #define ASSUMED_HALF .1  /* of P(k) that was not measured */
-#define SHARE_HALF   1.  /* of what was measured while nothing else ran */
+#define SHARE_HALF   1.  /* of what was measured within one process */
 #define ON_CPU       .5  /* of a step is CPU work: it computes there */
 
 /* Where a draw lacks its time of fetch, what the storage's law says. */
@@ -266,6 +266,7 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 	inputs_find_copy(profile, inputs);
 	if (inputs->in_turn && profile->workers == 0 && profile->share_s > 0) {
 		inputs->share_s = profile->share_s;
+		inputs->unpickle_s = fmax(0, profile->unpickle_s);
 		inputs->half[INPUT_SHARE] = SHARE_HALF;
 	}
 	result = cores_of(profile, &inputs->cores, err);

@@ -52,8 +52,9 @@ struct inputs {
 	bool in_turn;
 	double handover_s; /* of a batch to the training thread, which does it */
 	double latencies;  /* that are emulated, of a sample */
-	double share_s; /* of a batch, into memory that processes share, which the run did
-			 * not do; else 0 */
+	/* Of a batch, which the run did not do, else 0: for a worker to pickle it, into
+	 * memory that processes share, and for the trainer to unpickle it. */
+	double share_s, unpickle_s;
 	double made_s; /* what a sample took in cached windows, beside all else that ran
 			* there, where it is not known what it takes alone; else NAN */
 

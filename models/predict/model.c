@@ -38,19 +38,6 @@ static double model_handover(const struct model *model,
 	return factor * model->handover_s * likelier;
 }
 
-/* What the trainer takes for a batch of so many that lies ready: of what workers write beyond
- * what was measured, as much, for it may be the new pages, which it reads. */
-static double model_takes_over(const struct model *model,
-			       const struct profile_change *change,
-			       const struct aspect *aspect, double batch)
-{
-	double longer = sim_setup_share(model, change, aspect, batch) -
-			sim_setup_share(model, change, &ASPECT_PLAIN, batch);
-
-	return model->inputs.handover_s * batch / (double)model->profile->batch +
-	       fmax(0, longer);
-}
-
 int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err)
@@ -70,8 +57,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
 		if (!change->libdsa) /* it is that of the program's own loader */
 			sim_setup_hand_over(&setup,
-					    model_takes_over(model, change, aspect,
-							     setup.load.batch));
+					    sim_setup_takes_over(model, change, aspect,
+								 setup.load.batch));
 	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }

@@ -128,8 +128,8 @@ static const char *predict_handover_words(const struct model *model,
 	    change->workers == 0)
 		return NULL;
 	if (model->inputs.share_s > 0)
-		return "memory that workers share was written alone: beside them it "
-		       "may take twice as long, and 1 ms more for each batch";
+		return "to hand a batch over was measured within one process: between "
+		       "two it may take twice as long, and up to 1 ms more";
 	return "what it takes to hand batches over from another process was not "
 	       "measured";
 }

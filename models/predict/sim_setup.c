@@ -14,8 +14,9 @@ enum {
 	LIBDSA_DEPTH = 16,
 };
 
-/* What passing a batch on takes a worker besides, at the most, by a queue. */
-#define PASSED_S 1e-3
+/* What the queues between a trainer and its workers take it besides, for a batch: twice that
+ * was seen on two cores of a virtual machine. */
+#define QUEUES_S .5e-3
 
 static double factor_of(const struct model *model, const struct aspect *aspect,
 			enum input input)
@@ -129,16 +130,39 @@ static double sim_setup_libdsa(const struct model *model)
 	       cores_speed(&inputs->cores, inputs->cores.have) / inputs->prep_s;
 }
 
-double sim_setup_share(const struct model *model, const struct profile_change *change,
-		       const struct aspect *aspect, double batch)
+/* Batches of it come from other processes, as those of the run did not. */
+static bool sim_setup_passes(const struct model *model,
+			     const struct profile_change *change)
 {
-	double share = model->inputs.share_s * batch / (double)model->profile->batch,
-	       longer = factor_of(model, aspect, INPUT_SHARE) - 1;
+	return model->inputs.share_s > 0 && !change->libdsa &&
+	       profile_change_workers(model->profile, change) > 0;
+}
 
-	if (!(share > 0) || change->libdsa ||
-	    profile_change_workers(model->profile, change) == 0)
+/* What a worker takes to pickle a batch of so many. */
+static double sim_setup_share(const struct model *model,
+			      const struct profile_change *change,
+			      const struct aspect *aspect, double batch)
+{
+	if (!sim_setup_passes(model, change))
 		return 0;
-	return fmax(0, share + longer * (share + PASSED_S));
+	return model->inputs.share_s * batch / (double)model->profile->batch *
+	       factor_of(model, aspect, INPUT_SHARE);
+}
+
+double sim_setup_takes_over(const struct model *model,
+			    const struct profile_change *change,
+			    const struct aspect *aspect, double batch)
+{
+	double before =
+		       model->inputs.handover_s * batch / (double)model->profile->batch,
+	       longer = sim_setup_share(model, change, aspect, batch) -
+			sim_setup_share(model, change, &ASPECT_PLAIN, batch);
+
+	if (!sim_setup_passes(model, change))
+		return before;
+	return before + fmax(0, longer) +
+	       (model->inputs.unpickle_s + QUEUES_S) *
+		       factor_of(model, aspect, INPUT_SHARE);
 }
 
 static void set_prep(const struct model *model, const struct profile_change *change,

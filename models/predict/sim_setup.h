@@ -47,10 +47,12 @@ bool sim_setup_storage_is_bounded(const struct model *model,
 bool sim_setup_hits_are_bounded(const struct model *model,
 				const struct profile_change *change);
 
-/* Seconds that a batch of so many samples takes a worker beyond what it took the trainer: to
- * write it into memory that they share. 0 where the run had workers, or none are asked for. */
-double sim_setup_share(const struct model *model, const struct profile_change *change,
-		       const struct aspect *aspect, double batch);
+/* Seconds that a batch of so many samples, which lies ready, takes the trainer. With workers that
+ * the run did not have it unpickles them; of what these write for longer than was measured it
+ * takes as much, for it may be the new pages, which it reads. */
+double sim_setup_takes_over(const struct model *model,
+			    const struct profile_change *change,
+			    const struct aspect *aspect, double batch);
 
 /* Cores after a change. */
 unsigned sim_setup_cores(const struct model *model,

@@ -136,8 +136,10 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 			(double)profile->disk_cache.hits;
 	}
 	profile->huge_pages = loader->huge_pages;
-	if (trace->share_ns > 0)
-		profile->share_s = (double)trace->share_ns * 1e-9;
+	if (trace->pickle_ns > 0)
+		profile->share_s = (double)trace->pickle_ns * 1e-9;
+	if (trace->unpickle_ns > 0)
+		profile->unpickle_s = (double)trace->unpickle_ns * 1e-9;
 	if (trace->epoch_starts > 0) {
 		profile->epoch_starts = trace->epoch_starts;
 		profile->epoch_start_s = (double)trace->epoch_start_ns * 1e-9 /

@@ -304,10 +304,12 @@ void dsa_hook_epoch(uint64_t ns, uint64_t step_ns)
 	driver_skip_epoch(&hook.driver, ns + step_ns);
 }
 
-void dsa_hook_share(uint64_t ns)
+void dsa_hook_passing(uint64_t pickle_ns, uint64_t unpickle_ns)
 {
-	if (hook.trace != NULL)
-		atomic_store(&hook.trace->share_ns, ns);
+	if (hook.trace == NULL)
+		return;
+	atomic_store(&hook.trace->pickle_ns, pickle_ns);
+	atomic_store(&hook.trace->unpickle_ns, unpickle_ns);
 }
 
 int dsa_hook_left(void)

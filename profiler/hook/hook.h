@@ -150,9 +150,9 @@ HOOK_EXPORT void dsa_hook_loader(uint64_t loader);
  * long the step with that batch, if nothing measured it. */
 HOOK_EXPORT void dsa_hook_epoch(uint64_t ns, uint64_t step_ns);
 
-/* So long do new pages of memory that processes share take, for as much as a batch has, as
- * workers would want for each, which it has none of. */
-HOOK_EXPORT void dsa_hook_share(uint64_t ns);
+/* Of a program without workers: so long would these take to pickle a batch, which writes it into
+ * new pages of memory that processes share, and the training process to unpickle it. */
+HOOK_EXPORT void dsa_hook_passing(uint64_t pickle_ns, uint64_t unpickle_ns);
 
 /* True when dsa is gone: epochs end by themselves again. */
 HOOK_EXPORT int dsa_hook_left(void);

@@ -5,14 +5,16 @@ import collections.abc
 import copy
 import dataclasses
 import itertools
-import mmap
+import multiprocessing.reduction
+import multiprocessing.resource_sharer
 import os
+import pickle
 import time
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
 POOL_SHARE, POOL_LIMIT = 1 / 8, 1 / 2  # of the memory that is free; for the least, too
 ARRAY_WHOLE, ARRAY_PARTS = 1 << 16, 1024  # bytes that are compared; elements of longer ones
-SHARED_MOST, SHARED_TIMES = 4 << 20, 3  # bytes that are written to find out; how often
+PASSED_MOST, PASSED_TIMES = 4 << 20, 5  # bytes that are passed to find out; how often
 PLAIN = (str, bytes, int, float, complex, bool, type(None))
 GROUPS = (  # of version 2 and 1: controller, folder, limit, usage, caches
     ("", "sys/fs/cgroup", "memory.max", "memory.current",
@@ -241,7 +243,7 @@ class Pool:
 
     def clear(self):
         self.masters, self.lent, self.counts = [], [], []
-        self.ready, self.at, self.bytes = None, 0, 0
+        self.ready, self.at, self.bytes, self.has_cuda = None, 0, 0, False
         self.free = memory_free()
 
     def add(self, batch, count):
@@ -255,22 +257,45 @@ class Pool:
         self.counts.append(count)
         self.lend(had)
 
-    def share_ns(self):
-        """What new pages of memory that processes share take, for as much as a batch has, as its
-        workers want for each; 0: unknown."""
+    def passing_ns(self):
+        """What a batch takes to get from a worker to the training process: (pickling, which
+        writes tensors into new pages of memory that processes share, and unpickling it), both in
+        this process; (0, 0): unknown."""
         size = self.bytes // max(1, len(self.masters))
-        some = min(size, SHARED_MOST)
-        took = []
-        for _ in range(SHARED_TIMES if some > 0 else 0):
-            began = now()
-            try:
-                with mmap.mmap(-1, some) as memory:
-                    for at in range(0, some, mmap.PAGESIZE):
-                        memory[at] = 1
-            except OSError:
-                return 0
-            took.append(now() - began)
-        return min(took, default=0) * size // max(1, some)
+        part = min(1, PASSED_MOST / max(1, size))
+        if size == 0 or not self.passes_files():
+            return 0, 0
+        sharer, took = multiprocessing.resource_sharer, []
+        had = sharer._resource_sharer._listener is not None
+        try:
+            for _ in range(PASSED_TIMES):
+                batch = rebuild(self.masters[0], lambda leaf: self.part_of(leaf, part))
+                began = now()
+                pickled = multiprocessing.reduction.ForkingPickler.dumps(batch)
+                wrote = now()
+                batch = None  # what is in this process already would not be mapped anew
+                dropped = now()
+                pickle.loads(pickled)
+                took.append((wrote - began, now() - dropped))
+        except Exception:  # of another kind than those that go to other processes
+            return 0, 0
+        finally:
+            if not had:
+                sharer.stop(timeout=1)
+        pickled_ns, unpickled_ns = map(min, zip(*took))
+        return int(pickled_ns / part), unpickled_ns
+
+    def passes_files(self):
+        """Whether its tensors go from process to process as open files, as is usual."""
+        return self.torch is not None and not self.has_cuda and (
+            self.torch.multiprocessing.get_sharing_strategy() == "file_descriptor")
+
+    def part_of(self, leaf, part):
+        """A copy of its first elements."""
+        if part == 1 or not (isinstance(leaf, self.tensor) or self.is_array(leaf)):
+            return self.copy(leaf)
+        flat = leaf.reshape(-1)
+        return self.copy(flat[:max(1, int(len(flat) * part))])
 
     def is_array(self, leaf):
         return type(leaf) is self.array and not leaf.dtype.hasobject
@@ -279,6 +304,7 @@ class Pool:
         if isinstance(leaf, self.tensor):
             self.bytes += leaf.numel() * leaf.element_size()
             if leaf.is_cuda:
+                self.has_cuda = True
                 self.free = min(self.free, self.torch.cuda.mem_get_info(leaf.device)[0])
         elif self.is_array(leaf):
             self.bytes += leaf.nbytes

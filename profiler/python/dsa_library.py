@@ -52,7 +52,7 @@ FUNCTIONS = {
     "dsa_hook_cut": [ctypes.c_uint32],
     "dsa_hook_loader": [ctypes.c_uint64],
     "dsa_hook_epoch": [ctypes.c_uint64, ctypes.c_uint64],
-    "dsa_hook_share": [ctypes.c_uint64],
+    "dsa_hook_passing": [ctypes.c_uint64, ctypes.c_uint64],
     "dsa_hook_epoch_end": [ctypes.c_uint64],
     "dsa_hook_left": [],
     "dsa_hook_stopped": [],

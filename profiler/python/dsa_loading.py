@@ -185,7 +185,7 @@ class Loading:
         self.source, self.batches = STREAM, []
         self.stale = False  # its workers have indices that let their data end
         self.helped = None
-        self.has_shared = False
+        self.has_passed = False
 
     def take_over(self, asked, it):
         """The program began an epoch, and asks one iterator: this one loads as it was asked
@@ -287,7 +287,7 @@ class Loading:
         for _ in range(taken):
             copied(self.pool.add, *self.next())
         self.stream.forced = None
-        self.share()
+        self.pass_one()
         return batches if taken == wanted else 0
 
     def count(self, samples):
@@ -315,15 +315,15 @@ class Loading:
         self.prime()
         for _ in range(min(max(batches, POOL_LEAST), POOL_MOST)):
             copied(self.pool.add, *self.next())
-        self.share()
+        self.pass_one()
         self.drain()
         return 0
 
-    def share(self):
-        """Of a loader without workers: what these would take to share a batch, once."""
-        if self.it._num_workers == 0 and not self.has_shared:
-            self.has_shared = True
-            self.library.share(self.pool.share_ns())
+    def pass_one(self):
+        """Of a loader without workers: what a batch of one would take on its way, once."""
+        if self.it._num_workers == 0 and not self.has_passed:
+            self.has_passed = True
+            self.library.passing(*self.pool.passing_ns())
 
     def start(self, source):
         self.source = source

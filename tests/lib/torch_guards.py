@@ -55,6 +55,7 @@ def main():
     given.data = torch.zeros(3)
     assert pool.give()[0][0].equal(torch.ones(2))
     guard_pinned(Pool(torch))
+    guard_passing(Pool(torch))
     guard_state(Hook)
     guard_patience(Hook(None, None, None))
     guard_skipping()
@@ -65,6 +66,18 @@ def main():
     guard_nested()
     guard_together()
     guard_loaders(Hook)  # whose loops have ended
+
+
+def guard_passing(pool):
+    """What a batch takes from process to process leaves no thread, and no master where others
+    see it; one that goes to no other process takes nobody knows what."""
+    threads = threading.active_count()
+    pool.add({"x": torch.ones(8 << 18), "y": [torch.ones(2), "name"]}, 2)
+    assert all(ns > 0 for ns in pool.passing_ns())
+    assert threading.active_count() == threads and not pool.masters[0]["x"].is_shared()
+    pool.clear()
+    pool.add([torch.ones(2), types.SimpleNamespace(why=lambda: 1)], 2)
+    assert pool.passing_ns() == (0, 0) and threading.active_count() == threads
 
 
 def guard_other(kind):

@@ -302,6 +302,7 @@ TEST_WITH(starts_of_epochs_add_up, begin, end)
 	assert_int_equal(driven.trace->epoch_starts, 2);
 	assert_int_equal(driven.trace->epoch_start_ns, 12);
 	assert_int_equal(fake.page->epoch_first_ns, 5);
-	dsa_hook_share(9);
-	assert_int_equal(driven.trace->share_ns, 9);
+	dsa_hook_passing(9, 4);
+	assert_int_equal(driven.trace->pickle_ns, 9);
+	assert_int_equal(driven.trace->unpickle_ns, 4);
 }
