@@ -192,7 +192,8 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(disk_full, "1: the disk is full or fails, and takes no more than it has")    \
 	X(lost_samples, "samples that servers which ended the data did not give")      \
 	X(listing_gets, "requests that listed a remote data set")                      \
-	X(hedged_gets, "requests beside those whose answers were late")
+	X(hedged_gets, "requests beside those whose answers were late")                \
+	X(backwards, "backward passes, where another thread takes the batches")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,

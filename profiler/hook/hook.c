@@ -218,6 +218,12 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 		hook_add_batches(&hook, window);
 }
 
+void dsa_hook_trained(uint32_t backwards)
+{
+	if (hook.trace != NULL)
+		trace_add(hook.process, TRACE_backwards, backwards);
+}
+
 /* Windows so far were of steps without them. Observed is what there was. */
 static void hook_void_windows(struct trace *trace)
 {

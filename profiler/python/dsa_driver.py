@@ -175,6 +175,14 @@ def end_main(number):
                                                    ctypes.py_object(SystemExit))
 
 
+def guarded(hook, call, *arguments):
+    """What fails of dsa's is no failure of the program's."""
+    try:
+        call(*arguments)
+    except Exception as error:
+        hook.give_up(error)
+
+
 class Driver:
     """Of one process. `loading` of open() has drain(), list(), start(), count() and
     make(), as struct hook_calls says."""

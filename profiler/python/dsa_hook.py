@@ -32,19 +32,17 @@ import dsa_recipe
 from dsa_batches import Stream, count, stream_of
 from dsa_beside import MIXED, Mixed, Together
 from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, device,
-                        free_signal, is_own, leaves_rank, refusal)
+                        free_signal, guarded, is_own, leaves_rank, refusal)
 from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
+from dsa_training import Training, patch_backward
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED = 1, 2  # enum trace_beyond
 SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
-IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
-TOGETHER = 64  # batches of one step, before a backward
-FILLS_NS = 10**9  # in which another thread than trains takes them
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -60,27 +58,6 @@ def name_of_data(dataset):
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
     return root if os.fsdecode(root).strip("./") else os.path.abspath(root)
-
-
-class Training:
-    """What the program does with its batches: some count them, and skip those beyond the end
-    of their epoch."""
-
-    def __init__(self, backwards, trained):
-        self.backwards = backwards  # so far
-        self.idle = 0 if trained else None  # batches since the last one; None: none came
-        self.usual = 0  # the most of them within an epoch
-
-    def skips(self, backwards, beyond):
-        """It asks for the next batch, which lies `beyond` the end."""
-        if self.idle is not None:
-            self.idle += 1
-        if backwards > self.backwards:
-            self.usual = max(self.usual, self.idle or 0)
-            self.backwards, self.idle = backwards, 0
-        if not beyond:
-            self.usual = max(self.usual, self.idle or 0)
-        return beyond and self.idle is not None and self.idle >= self.usual + IDLE
 
 
 # ---- the driver ----
@@ -116,9 +93,6 @@ class Hook:
         self.is_apart = False  # another thread than the main one asks, and no signal ends that
         self.interrupted = False  # by the user
         self.since = self.since_driven = 0  # batches of others, after so many of its own
-        self.taken = 0  # batches of its step under way,
-        self.trained = 0  # which began after so many backwards
-        self.took_ns = 0  # and then
         self.length = 0  # batches of its epoch, as the program has it
         self.paused = False  # that is over, and the window goes on with the next one,
         self.starts = 0  # of which so many steps do not count,
@@ -292,7 +266,7 @@ class Hook:
         self.library.close()
         self.loading = self.loader = self.resumed = None
         self.over = self.other = self.paused = False
-        self.starts = self.taken = 0
+        self.starts = 0
         self.mixed = Mixed()
 
     def has_waited(self, it):
@@ -336,6 +310,7 @@ class Hook:
         if OWN_EPOCHS and self.observes != ONLY_WATCHES and length_of(it) == 0:
             raise Unmeasured("--epochs=own needs a loader that has a length")
         serves, self.by_backward = self.served(it), self.is_trained(it)
+        self.training = Training(self.backwards, self.by_backward, self.reads_ahead())
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
         together = Together(loading)
@@ -345,7 +320,6 @@ class Hook:
             self.early = False
             return False
         self.loading, self.together = loading, together
-        self.training = Training(self.backwards, self.by_backward)
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(it._dsa_data_key)
         self.library.loader(key_of_iterator(it))
@@ -358,6 +332,10 @@ class Hook:
             self.is_apart = threading.current_thread() is not threading.main_thread()
         self.follow(it, serves)
         return True
+
+    def reads_ahead(self):
+        """Another thread trains than this one, which takes the batches."""
+        return self.by_backward and self.trains_in != threading.get_ident()
 
     def note_interrupts(self):
         """A program that the user interrupts did not run out of steps."""
@@ -397,7 +375,7 @@ class Hook:
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
             no_list, not self.by_backward,
-            apart=self.by_backward and self.trains_in != threading.get_ident())
+            apart=self.reads_ahead())
 
     # -- its steps --
 
@@ -429,10 +407,12 @@ class Hook:
         if self.starts > 0 or self.backwards == self.resumed:
             # The step in which training goes on began before that.
             self.starts = 1 if self.backwards == self.resumed else self.starts - 1
-            self.taken = 0
+            self.training.taken = 0
             library.outside()
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
+        if self.training.reads_ahead:
+            library.trained(self.training.passes(self.backwards))
         if not self.takes_more(entered) and not library.request(entered):
             self.leave()
         began = now()
@@ -454,17 +434,10 @@ class Hook:
         return batch
 
     def takes_more(self, entered):
-        """Of a program that takes several batches before it trains from them, or a thread of
-        which does, they are of one step: no window begins or ends between them."""
-        here = self.trains_in == threading.get_ident()
-        more = (0 < self.taken < TOGETHER and self.by_backward and
-                self.backwards == self.trained and (here or entered - self.took_ns < FILLS_NS) and
-                not self.library.stopped())
-        if not more:
-            self.taken, self.took_ns = 0, entered
-        self.taken += 1
-        self.trained = self.backwards
-        return more
+        """The batch that is asked for is of the step that is under way."""
+        return self.training.takes_more(
+            self.backwards, entered, not self.reads_ahead(),
+            self.by_backward and not self.library.stopped())
 
     def check_end(self, it, entered):
         """Whether it is beyond the end of its own epoch: that ends there, or goes on as long as
@@ -533,7 +506,7 @@ class Hook:
     def begin_epoch(self, it, entered):
         """The program began another one, and has its first batch: what that cost is no step."""
         self.library.outside()
-        self.taken = 0
+        self.training.taken = 0
         # Workers had no time for it, or it began none.
         timed = self.loading.source != LOADED and not self.paused
         if not self.observes and self.loading.goes_on_for(it):
@@ -660,14 +633,6 @@ def wrap_again(hook, it):
         it._sampler_iter.given.extend([None] * len(getattr(it, "_task_info", ())))
 
 
-def guarded(hook, call, *arguments):
-    """What fails of dsa's is no failure of the program's."""
-    try:
-        call(*arguments)
-    except Exception as error:
-        hook.give_up(error)
-
-
 def know(it, loader):
     """Whose iterator it is: of a DataLoader, or of what a program gives it in the place of one,
     which has what an iterator reads alone."""
@@ -735,44 +700,6 @@ def patch_iterator(hook, module):
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__
     loader.__iter__ = __iter__
-
-
-def patch_backward(hook):
-    """Once, when torch is there as a whole."""
-    if hook.torch is not None:
-        return
-    import torch
-    hook.torch, plain = torch, torch.autograd.backward
-
-    @functools.wraps(plain)
-    def backward(*args, **kwargs):
-        hook.backwards += 1
-        if hook.is_apart:
-            guarded(hook, hook.note_apart)
-        try:
-            return plain(*args, **kwargs)
-        finally:  # one may be inside another, in a thread of torch's
-            hook.trains_in = threading.get_ident()
-
-    torch.autograd.backward = backward
-    patch_schedule(hook, torch.optim.lr_scheduler.OneCycleLR)
-
-
-def patch_schedule(hook, schedule):
-    """It refuses to go on when the program has taken the steps that it was told of; while
-    data is repeated it stays where it is."""
-    plain = schedule.get_lr
-
-    @functools.wraps(plain)
-    def get_lr(self):
-        try:
-            return plain(self)
-        except ValueError:
-            if hook.loading is None or hook.observes or hook.off:
-                raise
-            return [group["lr"] for group in self.optimizer.param_groups]
-
-    schedule.get_lr = get_lr
 
 
 def install(module):

@@ -15,6 +15,8 @@
 #define NOTHING (1. / 8)  /* of all that is computed: what steps do between pauses */
 #define OFTEN   (1. / 16) /* of the steps: pauses that come so often are of the loop */
 
+#define QUEUED 2 /* batches: one more or less may be by when the window began */
+
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 
 bool window_judge(struct window *window, bool proven, const char *reason, ...)
@@ -257,6 +259,28 @@ static bool takes_several(const struct window *window, const struct trace_step *
 	       all - paused < NOTHING * all;
 }
 
+/*
+ * What a thread that reads ahead of the one that trains puts into its queue was not trained
+ * from. A backward pass has as many samples as in all of the run; where there were fewer of
+ * them than the window delivered, for two batches or more, the window has those alone. Where
+ * there were more, its loader was asked for what the queue had before.
+ */
+static void window_leave_queued(struct window *window)
+{
+	const struct trace *trace = window->trace;
+	const struct trace_process *driver = trace_driver(trace);
+	double passes = (double)window_counted(window->raw, TRACE_backwards),
+	       given = (double)window->raw->samples, each, queued;
+
+	if (!trace->loader.apart || driver == NULL || !(passes > 0))
+		return;
+	each = (double)driver->counters[TRACE_delivered_samples] /
+	       (double)driver->counters[TRACE_backwards];
+	queued = given - passes * each;
+	if (queued >= QUEUED * trace->loader.batch && queued >= each)
+		window->samples *= 1 - queued / given;
+}
+
 static void add_steps(struct window *window)
 {
 	size_t count;
@@ -270,6 +294,7 @@ static void add_steps(struct window *window)
 		window->typical_ns = INFINITY; /* none is a pause */
 	for (size_t i = 0; i < count; i++)
 		add_step(window, &steps[i]);
+	window_leave_queued(window);
 	window->outside_s += (double)window->raw->outside_ns * 1e-9;
 }
 

@@ -218,17 +218,16 @@ def guard_state(kind):
 
 def guard_skipping():
     """A program skips that trains from none beyond the end, but for what it never trains from."""
-    from dsa_hook import IDLE
-    from dsa_hook import Training as Trains
+    from dsa_training import IDLE, Training
     for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
                                  (0, True, False)):
-        training, backwards = Trains(7, every > 0), 7
+        training, backwards = Training(7, every > 0), 7
         for number in range(60):
             backwards += every > 0 and number % every == 0
             assert not training.skips(backwards, False)
         skips = [training.skips(backwards, beyond) for _ in range(every + IDLE)]
         assert any(skips) == found and not any(skips[:IDLE - 1]), (every, beyond)
-    training = Trains(0, True)  # gradients of 32 batches are added up, over the end of an epoch
+    training = Training(0, True)  # gradients of 32 batches are added up, over the end of an epoch
     assert not any(training.skips(1 + number // 32, number >= 60) for number in range(200))
 
 
@@ -379,7 +378,8 @@ def guard_singles(hook, told):
     """A program that begins the loader anew for each batch is told so; not one that also loops,
     or what yields these is watched."""
     import dsa_library
-    from dsa_hook import SINGLES, guarded
+    from dsa_driver import guarded
+    from dsa_hook import SINGLES
     loaders = Length(), Length()
     del told[:]
     it = types.SimpleNamespace(_dsa_loader=weakref.ref(loaders[0]), _dsa_steps=0)
@@ -402,12 +402,13 @@ def guard_singles(hook, told):
 
 def guard_thread(hook):
     """Which thread trains, and that it is not the one that asks."""
-    from dsa_hook import patch_backward
+    from dsa_training import Training, patch_backward
     stream = types.SimpleNamespace(most=1, whole=False)
     it = types.SimpleNamespace(_dsa_loads=([1], 1, True), _num_workers=0, _sampler_iter=stream,
                                _dataset_kind=0, _index_sampler=[])
     patch_backward(hook)
     hook.by_backward, hook.trains_in = True, threading.get_ident()
+    hook.training = Training(0, True)
     assert [hook.takes_more(0) for _ in range(3)] == [False, True, True]
     thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
     thread.start()
@@ -416,6 +417,8 @@ def guard_thread(hook):
     assert [hook.takes_more(0) for _ in range(3)] == [False, True, True]  # its queue fills
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
+    training = Training(3, True, True)
+    assert [training.passes(backwards) for backwards in (5, 5, 8)] == [2, 0, 3]
     guard_end(hook)
 
 

@@ -130,3 +130,29 @@ TEST_WITH(few_steps_bound_nothing_of_a_program_ahead_of_its_device, begin, end)
 	window_measure(trace, 0, &window);
 	assert_true(isinf(window.typical_ns));
 }
+
+/* Of a thread that reads ahead, with 100 batches for 50 backward passes in all the run. */
+static double trained_samples(unsigned apart, uint64_t passes)
+{
+	_Atomic uint64_t *all = trace->processes[0].counters;
+	struct window window;
+
+	trace->driver = 1;
+	trace->loader.apart = apart;
+	trace->loader.batch = BATCH;
+	all[TRACE_delivered_samples] = 100 * BATCH;
+	all[TRACE_backwards] = 50;
+	raw->end.counters[TRACE_backwards] = passes;
+	window_measure(trace, 0, &window);
+	return window.samples;
+}
+
+TEST_WITH(what_fills_a_queue_was_not_trained_from, begin, end)
+{
+	close_to(trained_samples(1, 5), SAMPLES, 1e-9);
+	close_to(trained_samples(1, 4), SAMPLES - 2 * BATCH, 1e-9);
+	close_to(trained_samples(1, 2), SAMPLES - 6 * BATCH, 1e-9);
+	close_to(trained_samples(1, 8), SAMPLES, 1e-9); /* the queue's */
+	close_to(trained_samples(1, 0), SAMPLES, 1e-9); /* it may be another training */
+	close_to(trained_samples(0, 2), SAMPLES, 1e-9);
+}

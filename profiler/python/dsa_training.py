@@ -1,0 +1,92 @@
+"""What a program does with its batches, as its backward passes tell."""
+
+import functools
+import threading
+
+from dsa_driver import guarded
+
+IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
+TOGETHER = 64  # batches of one step, before a backward
+FILLS_NS = 10**9  # in which another thread than trains takes them
+
+
+class Training:
+    """Of the loader that drives."""
+
+    def __init__(self, backwards, trained, reads_ahead=False):
+        self.backwards = self.told = backwards  # so far, and when libdsa-io was told last
+        self.reads_ahead = reads_ahead  # another thread than trains takes the batches
+        self.idle = 0 if trained else None  # batches since the last one; None: none came
+        self.usual = 0  # the most of them within an epoch
+        self.taken = 0  # batches of the step under way,
+        self.before = backwards  # which began after so many backwards
+        self.took_ns = 0  # and then
+
+    def skips(self, backwards, beyond):
+        """It asks for the next batch, which lies `beyond` the end: some programs count them, and
+        skip those beyond the end of their epoch."""
+        if self.idle is not None:
+            self.idle += 1
+        if backwards > self.backwards:
+            self.usual = max(self.usual, self.idle or 0)
+            self.backwards, self.idle = backwards, 0
+        if not beyond:
+            self.usual = max(self.usual, self.idle or 0)
+        return beyond and self.idle is not None and self.idle >= self.usual + IDLE
+
+    def passes(self, backwards):
+        """Since it was asked last."""
+        since, self.told = backwards - self.told, backwards
+        return since
+
+    def takes_more(self, backwards, entered, ahead, may):
+        """Of a program that takes several batches before it trains from them, or a thread of
+        which does, `ahead` of it, they are of one step: no window begins or ends between
+        them."""
+        more = (may and 0 < self.taken < TOGETHER and backwards == self.before and
+                (not ahead or entered - self.took_ns < FILLS_NS))
+        if not more:
+            self.taken, self.took_ns = 0, entered
+        self.taken += 1
+        self.before = backwards
+        return more
+
+
+# ---- patches ----
+
+def patch_backward(hook):
+    """Once, when torch is there as a whole."""
+    if hook.torch is not None:
+        return
+    import torch
+    hook.torch, plain = torch, torch.autograd.backward
+
+    @functools.wraps(plain)
+    def backward(*args, **kwargs):
+        hook.backwards += 1
+        if hook.is_apart:
+            guarded(hook, hook.note_apart)
+        try:
+            return plain(*args, **kwargs)
+        finally:  # one may be inside another, in a thread of torch's
+            hook.trains_in = threading.get_ident()
+
+    torch.autograd.backward = backward
+    patch_schedule(hook, torch.optim.lr_scheduler.OneCycleLR)
+
+
+def patch_schedule(hook, schedule):
+    """It refuses to go on when the program has taken the steps that it was told of; while
+    data is repeated it stays where it is."""
+    plain = schedule.get_lr
+
+    @functools.wraps(plain)
+    def get_lr(self):
+        try:
+            return plain(self)
+        except ValueError:
+            if hook.loading is None or hook.observes or hook.off:
+                raise
+            return [group["lr"] for group in self.optimizer.param_groups]
+
+    schedule.get_lr = get_lr
