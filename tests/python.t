@@ -498,7 +498,8 @@ def test_interrupt(tap, scratch):
     tap.ok(told.stdout.startswith("interrupted 0\n[0, 1, 2, 3, 4, 5, 6, 7]"),
            "and a program that goes on has lost no batch", told)
     for when in ("before", "after"):
-        told = scratch.run(PYTHON, "-c", CUT_SHORT, when)
+        told = scratch.run(PYTHON, "-c", CUT_SHORT, when,
+                           variables={"DSA_LOADER": "prep_delay=10ms"})
         tap.ok(told.stdout == "[0, 1, 2, 3, 4, 5, 6, 7]\n",
                "nor one that is interrupted just %s it asks" % when, told)
     told = scratch.run(PYTHON, "-c", HANDED_OVER)
@@ -634,11 +635,11 @@ def test_shared_memory(tap, scratch, dataset, kinds):
 
 
 WAITING = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 import dsa
 def interrupt():
     while not any(core.lock.locked() for core in list(dsa._open_cores)):
-        pass
+        time.sleep(.001)
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt).start()
 try:
