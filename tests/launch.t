@@ -160,34 +160,37 @@ def check_gate_timed(scratch):
 
 SAVES_LAST = """
 import os, runpy, shutil, sys
-folder, sys.argv = sys.argv[1], sys.argv[2:]
+folders, sys.argv = sys.argv[1].split(":"), sys.argv[2:]
 sys.path.insert(0, os.path.dirname(sys.argv[0]))
 try:
     runpy.run_path(sys.argv[0], run_name="__main__")
 finally:
-    mine, other = os.path.join(folder, "mine"), os.path.join(folder, "other")
-    if os.path.basename(folder) == "renames":
-        os.rename(mine, other)
-        os.rename(other, mine)
-    else:
-        with open(mine, "w") as file:
-            file.write("new")
-    if os.path.basename(folder) in ("gone", "barred"):
-        shutil.rmtree(folder)
-    if os.path.basename(folder) == "barred":
-        open(folder, "w").close()
+    for folder in folders:
+        mine, other = os.path.join(folder, "mine"), os.path.join(folder, "other")
+        if os.path.basename(folder) == "renames":
+            os.rename(mine, other)
+            os.rename(other, mine)
+        else:
+            with open(mine, "w") as file:
+                file.write("new")
+        if os.path.basename(folder) in ("gone", "barred"):
+            shutil.rmtree(folder)
+        if os.path.basename(folder) == "barred":
+            open(folder, "w").close()
 """
 
 
 def check_gate_saves(scratch):
     """What a program saves after its loop, though it was only counted."""
-    def gate(folder):
-        put_mine(os.path.join(scratch.folder(folder), "mine"))
-        return dsa(scratch, "gate", "--baseline", f"{folder}.json", "--update", "--pairs", "0",
-                   "-q", "--", PYTHON, "-c", SAVES_LAST, scratch.at(folder),
+    def gate(*folders):
+        for folder in folders:
+            put_mine(os.path.join(scratch.folder(folder), "mine"))
+        return dsa(scratch, "gate", "--baseline", f"{folders[0]}.json", "--update", "--pairs",
+                   "0", "-q", "--", PYTHON, "-c", SAVES_LAST, ":".join(map(scratch.at, folders)),
                    *program("train", "data")[1:], variables={"TMPDIR": scratch.folder("saved")})
-    for name in "saves", "gone", "renames":
-        done = gate(name)
+    names = "saves", "gone", "renames"
+    done = gate(*names)
+    for name in names:
         with open(scratch.at(name, "mine"), encoding="ascii") as file:
             text = file.read()
         tap.ok(done.returncode == 0 and text == "mine",
