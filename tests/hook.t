@@ -218,7 +218,7 @@ def check_reuses(scratch):
                "untrained" not in result["loader"],
                f"{first}: evaluations with the same loader: only what trains is counted",
                result["epoch_starts"], result["processes"][0], result["loader"], done.stderr)
-    for options, leaves in ("--budget 4s", "leaves=20"), ("--budget 8s --epochs=own", "leaves=1000"):
+    for options, leaves in ("--budget 3s", "leaves=20"), ("--budget 6s --epochs=own", "leaves=1000"):
         done = dsa_run(scratch, "out-leaves", "-q " + options, "reuses", "data", leaves,
                        "epochs=1000")
         tap.ok(set(done.stdout.split()) == {str(steps)},
@@ -280,7 +280,7 @@ def check_alone(scratch):
     """A program that was told to go on without dsa is ended by nothing of dsa's."""
     for options in "--budget 1s --grace 1s", "--observe":
         done = dsa_run(scratch, "out-alone", "-q " + options, "two", "data", "same=1",
-                       "seconds=4")
+                       "seconds=4", "prep=1")
         run = scratch.result("out-alone")["run"]
         tap.ok(done.returncode == 3 and "the end" in done.stdout and
                run["target_status"] == 0 and run["status"] == "target ended" and
