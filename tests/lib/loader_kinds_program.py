@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 
+import torch_early  # first
 import torch
 
 from punctual import go_first

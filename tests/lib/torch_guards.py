@@ -10,6 +10,7 @@ import typing
 import unittest.mock
 import weakref
 
+import torch_early  # first
 import torch
 
 from torch_program import Bare, loader_of

@@ -19,6 +19,7 @@ import threading
 import time
 import types
 
+import torch_early  # first
 import torch
 
 from punctual import go_first

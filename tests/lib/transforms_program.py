@@ -14,6 +14,7 @@ import struct
 import sys
 import time
 
+import torch_early  # first
 import torch
 
 SPINS = (1, 2, 4, 8, 16)  # ms
