@@ -9,6 +9,7 @@ enum {
 	STEPS_ENOUGH = 8, /* fewer say nothing of a loader */
 	IMPOSSIBLE = 100, /* so many times counts a batch delivered before it is made */
 	MOST_TRIED = 1 << 20, /* batches to put in order, of a damaged session */
+	MOST_BEFORE = 16, /* so many batches are tried that came before a first step */
 };
 
 #define GAP .5 /* of a step: so far apart are steps of which one was left out */
@@ -161,23 +162,65 @@ static double turn_records_misfit(const struct turn_records *records)
 	return misfit;
 }
 
-/* The workers' turns are known, but not whose was the first: that which fits best. */
-static void turn_records_order(struct turn_records *records)
+/* Sets the least number of batches that came before the first step, and returns the most.
+ * An epoch that was seen to end had all of its batches delivered, or the program left it. */
+static size_t turn_records_before(struct turn_records *records,
+				  const struct turn_span *span)
 {
-	size_t count = records->batch_count, best = 0;
-	size_t workers = turn_order(records->made, count);
-	double least = INFINITY;
+	size_t room = records->batch_count, steps = 0, most;
 
-	for (size_t i = 0; i < workers && workers * count <= MOST_TRIED; i++) {
+	for (size_t i = 0; i < records->record_count && steps < room; i++)
+		steps += records->records[i].steps;
+	most = room > steps ? room - steps : 0;
+	if (span->ended && (span->first || most == 0)) {
+		records->settle = most;
+		return most;
+	}
+	if (span->all)
+		return records->settle;
+	if (span->first)
+		records->settle = 0; /* not all from before it have records */
+	return most < records->settle + MOST_BEFORE ? most
+						    : records->settle + MOST_BEFORE;
+}
+
+struct turn_fit {
+	double misfit;
+	size_t rank, settle;
+};
+
+/* Of several that fit alike the one with most batches before: in the others, workers that
+ * had nothing yet would make the first steps wait. */
+static void turn_records_fit(struct turn_records *records, size_t rank, size_t least,
+			     size_t most, struct turn_fit *best)
+{
+	records->settle = least;
+	do {
 		double misfit = turn_records_misfit(records);
 
-		if (misfit < least) {
-			least = misfit;
-			best = i;
-		}
+		if (misfit < best->misfit ||
+		    (misfit <= best->misfit && records->settle > best->settle))
+			*best = (struct turn_fit){misfit, rank, records->settle};
+	} while (++records->settle <= most);
+}
+
+/* The workers' turns are known, but not whose was the first, nor, of an epoch, how many
+ * batches its first step took: that which fits best. */
+static void turn_records_order(struct turn_records *records,
+			       const struct turn_span *span)
+{
+	size_t count = records->batch_count;
+	size_t most = turn_records_before(records, span);
+	size_t workers = turn_order(records->made, count);
+	size_t least = records->settle;
+	struct turn_fit best = {INFINITY, 0, least};
+
+	for (size_t i = 0; i < workers && workers * count <= MOST_TRIED; i++) {
+		turn_records_fit(records, i, least, most, &best);
 		turn_order_next(records->made, count, workers);
 	}
-	for (size_t i = 0; i < best; i++)
+	records->settle = best.settle;
+	for (size_t i = 0; i < best.rank; i++)
 		turn_order_next(records->made, count, workers);
 	for (size_t i = 0; i < count; i++)
 		records->batches[i] = records->made[i].batch;
@@ -201,17 +244,11 @@ static void turn_records_add_step(struct turn_records *records,
 	}
 }
 
-/* Those whose batches there are. An epoch that was seen to end had all of its batches
- * delivered, or the program left it. */
-static int turn_records_steps(struct turn_records *records,
-			      const struct turn_span *span)
+/* Those whose batches there are. */
+static int turn_records_steps(struct turn_records *records)
 {
-	size_t room = records->batch_count, steps = 0;
+	size_t room = records->batch_count;
 
-	for (size_t i = 0; i < records->record_count && steps < room; i++)
-		steps += records->records[i].steps;
-	if (span->ended && (span->first || room <= steps))
-		records->settle = room > steps ? room - steps : 0;
 	if (room < STEPS_ENOUGH || room - STEPS_ENOUGH < records->settle)
 		return -ENODATA;
 	records->compute_s = calloc(room, sizeof(*records->compute_s));
@@ -237,10 +274,8 @@ int turn_records_next(const struct window *window, size_t *at,
 		return -ENOENT;
 	result = turn_records_batches(records, &span);
 	if (result == 0)
-		result = turn_records_steps(records, &span);
-	if (result == 0)
-		turn_records_order(records);
-	return result;
+		turn_records_order(records, &span);
+	return result == 0 ? turn_records_steps(records) : result;
 }
 
 void turn_records_free(struct turn_records *records)

@@ -278,6 +278,33 @@ TEST(each_epoch_that_is_observed_begins_anew)
 	session_free(trace);
 }
 
+/* The program took a second batch before it computed with the first: the epoch's first step,
+ * which no record tells of, had both. */
+TEST(batches_that_the_first_step_took_are_counted_by_what_fits)
+{
+	struct trace *trace = observed_epochs();
+	struct trace_window *window = &trace->windows[0];
+	struct turn_costs costs = {0};
+	struct turn_records records;
+	struct window all;
+	size_t at = 0;
+
+	for (unsigned i = 13; i < window->step_records; i++) {
+		struct trace_step *step = &trace->steps[window->first_step + i];
+
+		step[-1] = *step;
+		step[-1].epoch = i > 25 ? 2 : i > 12;
+	}
+	window->step_records--;
+	all = measured(trace, 0);
+	assert_int_equal(turn_records_next(&all, &at, &records), 0);
+	assert_int_equal(records.settle, 2);
+	turn_records_cost(&records, &costs);
+	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
 TEST(an_epoch_without_another_is_as_the_window_says)
 {
 	struct trace *trace = observed_epochs();
@@ -288,6 +315,27 @@ TEST(an_epoch_without_another_is_as_the_window_says)
 	window = measured(trace, 0);
 	next_are(&window, &at, SETTLE, 12);
 	none_is_next(&window, &at);
+	session_free(trace);
+}
+
+/* Workers had made those of its first steps before the window began. */
+TEST(batches_from_before_the_window_are_not_among_its_own)
+{
+	struct trace *trace = observed_epochs();
+	struct trace_window *window = &trace->windows[0];
+	struct turn_costs costs = {0};
+	struct turn_records records;
+	struct window all;
+
+	window->step_records = 12;
+	window->first_batch += SETTLE;
+	window->batch_records -= SETTLE;
+	all = measured(trace, 0);
+	assert_int_equal(records_of(&all, &records), 0);
+	assert_int_equal(records.settle, 0);
+	turn_records_cost(&records, &costs);
+	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+	turn_records_free(&records);
 	session_free(trace);
 }
 
