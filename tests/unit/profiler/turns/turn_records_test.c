@@ -278,13 +278,21 @@ TEST(each_epoch_that_is_observed_begins_anew)
 	session_free(trace);
 }
 
+/* What a step waited beyond what was made for it. */
+static void expect_handover(const struct turn_records *records)
+{
+	struct turn_costs costs = {0};
+
+	turn_records_cost(records, &costs);
+	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+}
+
 /* The program took a second batch before it computed with the first: the epoch's first step,
  * which no record tells of, had both. */
 TEST(batches_that_the_first_step_took_are_counted_by_what_fits)
 {
 	struct trace *trace = observed_epochs();
 	struct trace_window *window = &trace->windows[0];
-	struct turn_costs costs = {0};
 	struct turn_records records;
 	struct window all;
 	size_t at = 0;
@@ -299,8 +307,7 @@ TEST(batches_that_the_first_step_took_are_counted_by_what_fits)
 	all = measured(trace, 0);
 	assert_int_equal(turn_records_next(&all, &at, &records), 0);
 	assert_int_equal(records.settle, 2);
-	turn_records_cost(&records, &costs);
-	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+	expect_handover(&records);
 	turn_records_free(&records);
 	session_free(trace);
 }
@@ -323,7 +330,6 @@ TEST(batches_from_before_the_window_are_not_among_its_own)
 {
 	struct trace *trace = observed_epochs();
 	struct trace_window *window = &trace->windows[0];
-	struct turn_costs costs = {0};
 	struct turn_records records;
 	struct window all;
 
@@ -333,8 +339,7 @@ TEST(batches_from_before_the_window_are_not_among_its_own)
 	all = measured(trace, 0);
 	assert_int_equal(records_of(&all, &records), 0);
 	assert_int_equal(records.settle, 0);
-	turn_records_cost(&records, &costs);
-	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+	expect_handover(&records);
 	turn_records_free(&records);
 	session_free(trace);
 }
