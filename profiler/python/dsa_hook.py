@@ -436,7 +436,7 @@ class Hook:
     def takes_more(self, entered):
         """The batch that is asked for is of the step that is under way."""
         return self.training.takes_more(
-            self.backwards, entered, not self.reads_ahead(),
+            self.backwards, entered, self.reads_ahead(),
             self.by_backward and not self.library.stopped())
 
     def check_end(self, it, entered):

@@ -403,19 +403,19 @@ def guard_singles(hook, told):
 
 def guard_thread(hook):
     """Which thread trains, and that it is not the one that asks."""
-    from dsa_training import Training, patch_backward
+    from dsa_training import FILLS_NS, Training, patch_backward
     stream = types.SimpleNamespace(most=1, whole=False)
     it = types.SimpleNamespace(_dsa_loads=([1], 1, True), _num_workers=0, _sampler_iter=stream,
                                _dataset_kind=0, _index_sampler=[])
     patch_backward(hook)
     hook.by_backward, hook.trains_in = True, threading.get_ident()
     hook.training = Training(0, True)
-    assert [hook.takes_more(0) for _ in range(3)] == [False, True, True]
+    assert [hook.takes_more(at) for at in (0, 0, FILLS_NS)] == [False, True, True]
     thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
     thread.start()
     thread.join()
     assert hook.about(it).apart == 1
-    assert [hook.takes_more(0) for _ in range(3)] == [False, True, True]  # its queue fills
+    assert [hook.takes_more(at) for at in (0, 0, FILLS_NS)] == [False, True, False]  # it fills
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
     training = Training(3, True, True)
