@@ -72,6 +72,7 @@ const struct field field_profile[] = {
 	AT("disk_cache.hit_s", NUMBER, disk_cache.hit_s),
 	AT("loader.kind", LOADER, loader_kind),
 	AT("loader.untrained", YES, untrained),
+	AT("loader.reads_ahead", YES, reads_ahead),
 	AT("loader.handover_s", NUMBER, handover_s),
 	AT("loader.share_s", NUMBER, share_s),
 	AT("loader.unpickle_s", NUMBER, unpickle_s),

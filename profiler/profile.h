@@ -407,6 +407,7 @@ struct profile {
 			       * others, as far as is known */
 	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
 	bool untrained;    /* no backward() followed a batch of the program's loader */
+	bool reads_ahead;  /* another thread asks it for batches than trains */
 	double handover_s; /* time of the training thread to take over a batch that lies
 			    * ready, which synthetic windows do not have */
 	/* Where the program makes its batches itself: what a worker would take to pickle

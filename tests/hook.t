@@ -309,10 +309,13 @@ def check_breaks(scratch):
 def check_ahead(scratch):
     """What ends the thread that asks ends the program, too; its queue is no training."""
     done = dsa_run(scratch, "out-ahead", "-q --budget 6s", "ahead", "data", "rate=400")
-    windows = scratch.result("out-ahead")["windows"]
+    result = scratch.result("out-ahead")
+    windows = result["windows"]
     rates = [w["rate_per_s"] for w in windows if w["used"] and w["kind"] == "synthetic"]
     tap.ok(rates and sorted(rates)[len(rates) // 2] < 1.3 * 400,
            "windows do not have what fills the queue", *windows)
+    tap.ok(result["loader"].get("reads_ahead") is True, "a thread's batches are told",
+           result["loader"])
     tap.ok(done.returncode == 0 and done.stdout.count("an epoch's end") <= 1 and
            "did not leave" not in done.stdout, "a thread asks for batches: the program ends",
            done.returncode, done.stdout[-2000:], done.stderr)

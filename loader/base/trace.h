@@ -463,6 +463,10 @@ struct trace_skip {
  * or whatever it iterates over. */
 enum trace_loader_kind { TRACE_LIBDSA, TRACE_TORCH, TRACE_WATCH, TRACE_LOADER_KINDS };
 
+/* Who asks it for batches: the thread that trains, or another one; then what a step was blocked
+ * is that one's wait, or what training waited for a queue that it fills. */
+enum trace_apart { TRACE_NOT_APART, TRACE_APART, TRACE_QUEUED };
+
 /* What the driver loads and how; filled before loader_ready is set. */
 struct trace_loader {
 	char dataset[TRACE_DATASET], source[16];
@@ -490,7 +494,7 @@ struct trace_loader {
 	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
 	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
 	uint32_t untrained;    /* 1: no backward() followed a batch of it */
-	uint32_t apart;        /* 1: another thread asks it for batches than trains */
+	uint32_t apart;        /* enum trace_apart */
 	uint32_t beside;       /* other loaders of which each step has batches, too */
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can, so far. */

@@ -254,7 +254,8 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 				  .in_turn = profile_loader(profile) == LOADER_TORCH,
 				  .latencies = 1,
 				  .made_s = NAN};
-	if (inputs->in_turn && profile->handover_s > 0)
+	/* A thread that reads ahead takes over while the other one trains. */
+	if (inputs->in_turn && profile->handover_s > 0 && !profile->reads_ahead)
 		inputs->handover_s = profile->handover_s;
 	if (profile_is_observed(profile))
 		return error_set(err, ENODATA,

@@ -168,7 +168,8 @@ int inputs_find_compute(const struct profile *profile, struct inputs *inputs,
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
 	inputs->slowed_s = inputs->slowed_real_s = NAN;
-	if (inputs->copy_s < COPIED * inputs->compute_s) {
+	/* What a thread that reads ahead is blocked is no wait of the step's. */
+	if (inputs->copy_s < COPIED * inputs->compute_s && !profile->reads_ahead) {
 		inputs->slowed_s = inputs_slowed(profile, inputs_staged(profile));
 		inputs->slowed_real_s = inputs_slowed(profile, TRACE_REAL);
 	}

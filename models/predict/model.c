@@ -161,8 +161,11 @@ static void model_judge(struct model *model)
 		return;
 	snprintf(model->why, sizeof(model->why),
 		 "no predictions: dsa's model of this run is %.1f%% off (%.1f%% "
-		 "allowed); the machine may have been busy",
-		 100 * fabs(self->real_error), 100 * model_allowed(real));
+		 "allowed); the machine may have been busy%s",
+		 100 * fabs(self->real_error), 100 * model_allowed(real),
+		 model->profile->reads_ahead ? ", or the threads of the program slow "
+					       "each other"
+					     : "");
 	self->why = model->why;
 }
 

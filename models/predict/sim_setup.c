@@ -310,15 +310,17 @@ static void set_storage_of_readers(const struct model *model,
 		load->fetch_scale *= now / then;
 }
 
-/* Workers that make whole batches, or none. */
+/* Workers that make whole batches, or none: the trainer, or a thread that reads ahead of it. */
 static void set_turns(const struct model *model, const struct profile_change *change,
 		      const struct aspect *aspect, struct simulation_load *load)
 {
 	uint64_t prefetch = model->profile->prefetch;
 
-	load->makers = load->workers > 0 ? MAKERS_TURNS : MAKERS_TRAINER;
+	load->makers = load->workers > 0 || model->profile->reads_ahead
+			       ? MAKERS_TURNS
+			       : MAKERS_TRAINER;
 	set_storage_of_readers(model, change, aspect, load);
-	load->workers += load->makers == MAKERS_TRAINER;
+	load->workers += load->workers == 0;
 	load->depth = load->fetch_threads = load->workers;
 	load->ahead =
 		load->workers * (uint32_t)(prefetch > 0 ? prefetch : TORCH_PREFETCH);

@@ -324,6 +324,9 @@ static int analyse_limit_observed(const struct evidence *evidence,
 	if (isfinite(evidence->idle.data_share))
 		return profile_text(&profile->limit_why,
 				    "observed: the device idle for data");
+	if (evidence->windows[0].trace->loader.apart == TRACE_QUEUED)
+		return profile_text(&profile->limit_why,
+				    "observed: time that training waited for a queue");
 	return profile_text(&profile->limit_why,
 			    "observed: time blocked in %s; for a program that "
 			    "computes while it asks, an upper bound",
@@ -468,7 +471,7 @@ static int add_limit(const struct evidence *evidence, struct profile *profile)
 static int analyse_bound_why(const struct evidence *evidence, const struct trace *trace,
 			     struct profile *profile)
 {
-	if (evidence->observed && trace->loader.apart)
+	if (evidence->observed && trace->loader.apart == TRACE_APART)
 		return profile_text(&profile->bound_why,
 				    "a thread of the program asks for batches ahead of "
 				    "the one that trains, and its wait was observed");

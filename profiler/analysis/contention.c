@@ -119,7 +119,8 @@ static double contention_fetch(const struct window *windows, size_t count)
 
 /* Prep stall = consumer blocked + consumer slowed: what cached steps take outside of their
  * loader beyond synthetic ones is the second, the first touch of a batch that another
- * process made included. Of a program that computes on a device loaded windows tell it. */
+ * process made included. Of a program that computes on a device, or whose loader is another
+ * thread's than trains, loaded windows tell it. */
 void contention_find(const struct window *windows, size_t count,
 		     struct profile *profile, struct contention *contention)
 {
@@ -127,10 +128,11 @@ void contention_find(const struct window *windows, size_t count,
 		      contention_own_time(windows, count, TRACE_SYNTHETIC);
 
 	contention->slowed_s = contention_slowed(windows, count, profile);
-	if (profile_loader(profile) == LOADER_TORCH && profile->workers == 0)
+	if (profile_loader(profile) == LOADER_TORCH && profile->workers == 0 &&
+	    !profile->reads_ahead)
 		contention->slowed_s = (struct interval){0, 0, 0};
 	contention->fetch = contention_fetch(windows, count);
-	if (!(profile->workers > 0 && isfinite(more)))
+	if (!(profile->workers > 0 && isfinite(more)) || profile->reads_ahead)
 		more = contention->slowed_s.value;
 	profile->prep_contention = more * profile->rates[TRACE_REAL].value;
 }

@@ -114,6 +114,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->emulated_per_s = profile_fill_positive(loader->emulated_per_s);
 	profile->storage_is_memory = loader->memory;
 	profile->untrained = loader->untrained;
+	profile->reads_ahead = loader->apart;
 	if (loader->remote) {
 		profile->requests = (struct profile_requests){
 			.listing_age_s = profile_fill_positive(loader->listing_age_s),

@@ -317,6 +317,8 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 	proof->fetch_half = proof_fetch_half(each, known, &sums);
 	free(each);
 	proof->handover_s = turn_costs_handover(&costs);
+	if (windows[0].trace->loader.apart)
+		return; /* what it waits for is not what training does */
 	if (!turn_proof_of(&sums, &turns) || !turns.valid ||
 	    !proof_sees_reads(windows, count))
 		return;
@@ -325,7 +327,7 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 	proof_write_turns(windows[0].trace, &sums, observed, proof);
 }
 
-/* ---- libdsa's ---- */
+/* ---- libdsa's, and what is read ahead into a queue ---- */
 
 /* What the windows of a stage are blocked more than those of the stage above. For copies
  * the program's streams wait, and not dsa_next_device(): of them it says nothing. */
@@ -356,7 +358,10 @@ static void by_difference(const struct window *windows, size_t count,
 		before = blocked;
 	}
 	snprintf(proof->basis, sizeof(proof->basis),
-		 "time blocked in dsa_next() in %u cached and %u real windows",
+		 "%s in %u cached and %u real windows",
+		 windows[0].trace->loader.apart
+			 ? "time that training waited for a queue"
+			 : "time blocked in dsa_next()",
 		 cached->windows, real->windows);
 }
 
@@ -365,17 +370,23 @@ void proof_measure(const struct window *windows, size_t count, bool observed,
 {
 	const struct trace_loader *loader =
 		count > 0 ? &windows[0].trace->loader : NULL;
-	bool copied =
-		loader != NULL && loader->device[0] != '\0'; /* no replay has it */
+	bool replayed;
 
 	*proof = (struct proof){0};
 	for (int i = 0; i < STAGES; i++)
 		proof->share[i] = NAN;
 	proof->fetch_half = NAN;
 	proof->handover_s = NAN;
-	if (loader != NULL && loader->kind != TRACE_LIBDSA)
+	if (loader == NULL)
+		return;
+	if (loader->kind != TRACE_LIBDSA) {
 		by_turns(windows, count, observed, proof);
-	else if ((copied && !observed) ||
-		 (!by_replay(windows, count, observed, proof) && !observed))
+		replayed = loader->apart != TRACE_QUEUED;
+	} else {
+		/* What is copied to a device no replay has. */
+		replayed = (observed || loader->device[0] == '\0') &&
+			   by_replay(windows, count, observed, proof);
+	}
+	if (!replayed && !observed)
 		by_difference(windows, count, proof);
 }

@@ -10,7 +10,8 @@
  * A loader that the program brought is replayed by its own rules (profiler/turns/),
  * with I/O as in cached windows; where that replay does not give what real windows were
  * blocked, or where batches read by what is no call, there is no evidence. Without cached
- * windows I/O takes what memory does.
+ * windows I/O takes what memory does. Where a thread of the program reads ahead into a queue,
+ * what training waits for that in cached windows is prep.
  */
 #ifndef DSA_PROOF_H
 #define DSA_PROOF_H

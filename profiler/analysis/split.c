@@ -126,6 +126,11 @@ static int split_write(const struct window *windows, const struct split_reads *r
 				    "prep and fetch can't be told apart: how long "
 				    "batches wait for %s is not seen",
 				    window_unseen(reads->unseen));
+	if (profile->reads_ahead)
+		return profile_text(
+			&profile->split_why,
+			"prep and fetch can't be told apart: another thread "
+			"reads ahead of the one that trains");
 	if (profile_loader(profile) == LOADER_WATCH)
 		return profile_text(
 			&profile->split_why,

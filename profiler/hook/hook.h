@@ -79,7 +79,7 @@ struct hook_about {
 	uint32_t untrained; /* 1: no backward() has followed a batch of it */
 	uint32_t
 		libdsa; /* 1: the program has dsa's module, and may open its loader, too */
-	uint32_t apart; /* 1: another thread asks it for batches than trains */
+	uint32_t apart; /* enum trace_apart */
 };
 
 /* How the program's loader prepares pictures. Texts are copied; NULL: "". */

@@ -36,7 +36,7 @@ from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, de
 from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
-from dsa_training import Training, patch_backward
+from dsa_training import Training, patch_backward, patch_queue
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
@@ -235,7 +235,8 @@ class Hook:
         if it._dsa_steps == 0:
             return False
         if self.is_trained(it):
-            return True
+            # Where another thread does, it has taken its second batch: from a queue?
+            return self.trains_in == threading.get_ident() or self.backwards > 1
         if self.observes == ONLY_WATCHES and "dsa" not in sys.modules:  # whose loader may come
             return self.early
         return self.has_waited(it)
@@ -310,7 +311,8 @@ class Hook:
         if OWN_EPOCHS and self.observes != ONLY_WATCHES and length_of(it) == 0:
             raise Unmeasured("--epochs=own needs a loader that has a length")
         serves, self.by_backward = self.served(it), self.is_trained(it)
-        self.training = Training(self.backwards, self.by_backward, self.reads_ahead())
+        self.training = Training(self.backwards, self.by_backward, self.reads_ahead(),
+                                 self.trains_in)
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
         together = Together(loading)
@@ -375,7 +377,7 @@ class Hook:
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
             no_list, not self.by_backward,
-            apart=self.reads_ahead())
+            apart=self.reads_ahead() + self.training.is_awaited)
 
     # -- its steps --
 
@@ -429,7 +431,7 @@ class Hook:
                 if self.over and self.ends_workers(it):
                     self.library.epoch_end(now() - began)
                 raise
-        library.delivered(count, now() - began)
+        library.delivered(count, self.training.blocked(self.trains_in, now() - began))
         it._dsa_steps += 1
         return batch
 
@@ -721,5 +723,6 @@ def install(module):
     for fetcher in fetchers:
         patch_fetcher(library, fetcher)
     patch_iterator(hook, module)
+    patch_queue()
     patch_worker(module._utils.worker.WorkerInfo)
     os.register_at_fork(after_in_child=hook.forked)

@@ -1,21 +1,35 @@
 """What a program does with its batches, as its backward passes tell."""
 
 import functools
+import queue
 import threading
+import time
 
 from dsa_driver import guarded
 
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
-TOGETHER = 64  # batches of one step, before a backward
+TOGETHER = 64  # batches of one step, before a backward; or of a thread's queue
 FILLS_NS = 10**9  # in which another thread than trains takes them
+
+now = time.monotonic_ns
+
+waits = {}  # of threads in queue.Queue.get(): ns so far, and since when one does; None: not now
+
+
+def waited_ns(thread):
+    """So far."""
+    spent, since = waits.get(thread, (0, None))
+    return spent + (0 if since is None else now() - since)
 
 
 class Training:
     """Of the loader that drives."""
 
-    def __init__(self, backwards, trained, reads_ahead=False):
+    def __init__(self, backwards, trained, reads_ahead=False, trainer=None):
         self.backwards = self.told = backwards  # so far, and when libdsa-io was told last
         self.reads_ahead = reads_ahead  # another thread than trains takes the batches
+        self.is_awaited = reads_ahead and trainer in waits  # from a queue
+        self.waited = waited_ns(trainer)  # so far
         self.idle = 0 if trained else None  # batches since the last one; None: none came
         self.usual = 0  # the most of them within an epoch
         self.taken = 0  # batches of the step under way,
@@ -32,12 +46,21 @@ class Training:
             self.backwards, self.idle = backwards, 0
         if not beyond:
             self.usual = max(self.usual, self.idle or 0)
-        return beyond and self.idle is not None and self.idle >= self.usual + IDLE
+        most = self.usual + (TOGETHER if self.reads_ahead else IDLE)
+        return beyond and self.idle is not None and self.idle >= most
 
     def passes(self, backwards):
         """Since it was asked last."""
         since, self.told = backwards - self.told, backwards
         return since
+
+    def blocked(self, trainer, took_ns):
+        """How long training waited since it was asked last, or for the batch that took so long
+        to come."""
+        if not self.is_awaited:
+            return took_ns
+        since, self.waited = self.waited, waited_ns(trainer)
+        return max(0, self.waited - since)
 
     def takes_more(self, backwards, entered, ahead, may):
         """Of a program that takes several batches before it trains from them, or a thread of
@@ -63,6 +86,7 @@ def patch_backward(hook):
 
     @functools.wraps(plain)
     def backward(*args, **kwargs):
+        hook.trains_in = hook.trains_in or threading.get_ident()
         hook.backwards += 1
         if hook.is_apart:
             guarded(hook, hook.note_apart)
@@ -73,6 +97,23 @@ def patch_backward(hook):
 
     torch.autograd.backward = backward
     patch_schedule(hook, torch.optim.lr_scheduler.OneCycleLR)
+
+
+def patch_queue():
+    """What another thread reads ahead, the one that trains waits for there."""
+    plain = queue.Queue.get
+
+    @functools.wraps(plain)
+    def get(self, *args, **kwargs):
+        thread, began = threading.get_ident(), now()
+        spent, _ = waits.get(thread, (0, None))
+        waits[thread] = spent, began
+        try:
+            return plain(self, *args, **kwargs)
+        finally:
+            waits[thread] = spent + now() - began, None
+
+    queue.Queue.get = get
 
 
 def patch_schedule(hook, schedule):

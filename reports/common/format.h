@@ -124,7 +124,7 @@ format_words format_outside;
 format_words format_which_loader;
 
 /* That the loop evaluates, and does not train; or nothing. */
-format_words format_untrained;
+format_words format_loop;
 
 /* What the program itself reads beside the loader, where that is much; or nothing. */
 format_words format_program_reads;

@@ -226,10 +226,14 @@ void format_which_loader(FILE *out, const struct profile *profile)
 			(unsigned long long)profile->loaders);
 }
 
-void format_untrained(FILE *out, const struct profile *profile)
+void format_loop(FILE *out, const struct profile *profile)
 {
 	if (profile->untrained)
 		fputs("no backward() of torch followed a batch: inference, evaluation, "
 		      "or a training that does without it",
+		      out);
+	else if (profile->reads_ahead)
+		fputs("another thread than the one that trains asks for its batches, "
+		      "ahead of it",
 		      out);
 }

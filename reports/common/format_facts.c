@@ -173,7 +173,7 @@ const struct format_fact format_facts[] = {
 	{"ranks", format_ranks},
 	{"emulated", format_emulated},
 	{"loader", format_which_loader},
-	{"loop", format_untrained},
+	{"loop", format_loop},
 	{"program", format_program_reads},
 	{"seen", format_unseen},
 	{"recipe", format_recipe},

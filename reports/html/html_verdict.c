@@ -108,7 +108,7 @@ void html_head(const struct html *html)
 	html_words(html, format_setup);
 	fputs("</p>\n", out);
 	html_verdict_ending(html);
-	html_verdict_note(html, "Loop", format_untrained, "");
+	html_verdict_note(html, "Loop", format_loop, "");
 	html_verdict_note(html, "Fetch", format_split, "");
 	html_verdict_note(html, "Busy machine", format_busy, "");
 	html_verdict_note(html, "Check", format_disagreement, "");

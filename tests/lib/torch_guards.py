@@ -1,5 +1,6 @@
 """What programs hand to the hook must not fail in it: tests/hook.t runs this with the hook in
 PYTHONPATH. It ends with 0 where all holds."""
+import contextlib
 import multiprocessing
 import queue
 import sys
@@ -219,7 +220,7 @@ def guard_state(kind):
 
 def guard_skipping():
     """A program skips that trains from none beyond the end, but for what it never trains from."""
-    from dsa_training import IDLE, Training
+    from dsa_training import IDLE, TOGETHER, Training
     for every, beyond, found in ((1, False, False), (1, True, True), (3, True, True),
                                  (0, True, False)):
         training, backwards = Training(7, every > 0), 7
@@ -230,6 +231,8 @@ def guard_skipping():
         assert any(skips) == found and not any(skips[:IDLE - 1]), (every, beyond)
     training = Training(0, True)  # gradients of 32 batches are added up, over the end of an epoch
     assert not any(training.skips(1 + number // 32, number >= 60) for number in range(200))
+    training = Training(0, True, reads_ahead=True)  # a thread fills a queue, and then stays away
+    assert [training.skips(0, True) for _ in range(TOGETHER)] == [False] * (TOGETHER - 1) + [True]
 
 
 def guard_devices():
@@ -415,12 +418,40 @@ def guard_thread(hook):
     thread.start()
     thread.join()
     assert hook.about(it).apart == 1
+    hook.training.is_awaited = True
+    assert hook.about(it).apart == 2
+    hook.training.is_awaited = False
+    guard_queue(thread.ident)
     assert [hook.takes_more(at) for at in (0, 0, FILLS_NS)] == [False, True, False]  # it fills
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
     training = Training(3, True, True)
     assert [training.passes(backwards) for backwards in (5, 5, 8)] == [2, 0, 3]
     guard_end(hook)
+
+
+def guard_queue(other):
+    """What the thread that trains waits for in one counts, and that of no other."""
+    from dsa_training import Training, patch_queue
+    thread, filled = threading.get_ident(), queue.Queue()
+    assert Training(0, True, True, thread).blocked(thread, 7) == 7
+    patch_queue()
+    threading.Timer(.1, lambda: filled.put(1)).start()
+    assert filled.get() == 1
+    training = Training(0, True, True, thread)
+    assert not Training(0, True, True, other).is_awaited
+    assert not Training(0, True, False, thread).is_awaited
+    assert training.blocked(thread, 7) == 0
+    asker = threading.Thread(target=lambda: (time.sleep(.1), seen.append(
+        training.blocked(thread, 7)), filled.put(2)))
+    seen = []
+    asker.start()
+    assert filled.get() == 2
+    asker.join()
+    assert seen[0] > .03 * 10**9 and training.blocked(thread, 7) > 0
+    with contextlib.suppress(queue.Empty):
+        filled.get(timeout=.01)
+    assert training.blocked(thread, 7) >= .01 * 10**9 and training.blocked(thread, 7) == 0
 
 
 def guard_end(hook):

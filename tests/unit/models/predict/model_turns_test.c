@@ -5,159 +5,25 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/known_run.h"
 #include "tests/lib/test.h"
+#include "tests/lib/torch_run.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-#define MS 1e-3
-
-enum { BATCH = 32, WINDOWS = 8 };
-
-/* On two cores, with an accelerator that does 300 samples/s; or on one alone. */
-struct torch_run {
-	unsigned workers;
-	double cpu_s, sleep_s; /* of preparing a sample */
-	double latency_s;      /* emulated, of reading one */
-	double native_s;       /* what it takes of storage that is not emulated */
-	double handover_s;     /* of a batch */
-	double real;           /* 0: by the closed form */
-	double kernels;  /* part of a step that a device computes; 0: none was seen */
-	bool unmeasured; /* prep alone was */
-	bool alone;      /* one core does the step, too, and all is work */
-};
-
-enum { RATE = 300 };
-
-/* The closed form: with so many workers. */
-static double rate_of(const struct torch_run *run, unsigned workers, double read_s)
-{
-	double made_s = run->cpu_s + run->sleep_s + read_s;
-	double step_s = 1. / RATE + run->handover_s / BATCH;
-
-	if (workers == 0 || run->alone)
-		return 1 / (step_s + made_s);
-	return fmin(1 / step_s, workers / made_s);
-}
-
-static double read_s(const struct torch_run *run)
-{
-	return run->latency_s + run->native_s;
-}
-
-static void add_windows(struct profile *profile, const struct torch_run *run)
-{
-	profile->rates[TRACE_SYNTHETIC] = known_about(RATE);
-	profile->rates[TRACE_CACHED] = known_about(rate_of(run, run->workers, 0));
-	profile->rates[TRACE_REAL] = known_about(
-		run->real > 0 ? run->real : rate_of(run, run->workers, read_s(run)));
-	for (unsigned k = 1; k <= profile->cores && !run->unmeasured; k++) {
-		struct profile_point *point = profile_add_prep_point(profile);
-		double rate = k / (run->cpu_s + run->sleep_s);
-
-		assert_non_null(point);
-		point->x = k;
-		point->per_s = known_about(rate);
-		known_run_add_window(profile, "prep", rate, run->cpu_s, run->cpu_s);
-		profile->windows[profile->window_count - 1].workers = k;
-	}
-	for (int i = 0; i < WINDOWS; i++) {
-		known_run_add_window(profile, "synthetic", RATE,
-				     run->alone ? 1. / RATE : 5e-6, 0);
-		known_run_add_window(profile, "cached",
-				     profile->rates[TRACE_CACHED].value, run->cpu_s,
-				     run->cpu_s);
-	}
-}
-
-/* In synthetic windows; another one, which does less, does not matter. */
-static void add_device(struct profile *profile, double kernels)
-{
-	for (int i = 0; i < 2; i++) {
-		struct profile_device *device = profile_add_device(profile);
-
-		assert_non_null(device);
-		device->kind.id = TRACE_SYNTHETIC;
-		device->length_s = 10;
-		device->busy_s = 10 * kernels / (1 + i);
-	}
-}
-
-/* Of the workers' time in cached windows, what is no CPU time they slept; but on one
- * core they are always at it. */
-static void add_sleep(struct profile *profile, const struct torch_run *run)
-{
-	for (size_t i = 0; i < profile->window_count; i++) {
-		struct profile_window *window = &profile->windows[i];
-
-		if (window->kind.id == TRACE_CACHED)
-			window->prep_busy_s =
-				run->alone
-					? run->workers
-					: window->per_s * (run->cpu_s + run->sleep_s);
-	}
-}
-
-static void make_profile(struct profile *profile, const struct torch_run *run)
-{
-	profile_init(profile);
-	profile->loader_kind.id = LOADER_TORCH;
-	profile->handover_s = run->handover_s;
-	profile->dataset_samples = 2000;
-	profile->dataset_bytes = 2000 * 100000;
-	profile->batch = BATCH;
-	profile->workers = run->workers;
-	profile->cores = run->alone ? 1 : 2;
-	profile->prefetch = 2;
-	profile->fetch_depth = 0;
-	profile->precision = .01;
-	profile->emulated_per_s = run->alone ? NAN : RATE;
-	profile->cache.id = CACHE_PAGE;
-	profile->cache_emulated = run->native_s > 0;
-	profile->hit_ratio = known_about(0);
-	if (run->latency_s > 0)
-		profile->storage_latency_s = run->latency_s;
-	*profile_add_draw(profile) =
-		(struct profile_draw){100000, run->native_s > 0 ? run->native_s : NAN,
-				      run->cpu_s + run->sleep_s};
-	add_windows(profile, run);
-	if (run->kernels > 0)
-		add_device(profile, run->kernels);
-	add_sleep(profile, run);
-}
-
-static void expect(const struct torch_run *run, const struct profile_change *change,
-		   double truth)
-{
-	struct profile_prediction *prediction;
-	struct profile profile;
-
-	make_profile(&profile, run);
-	prediction = known_run_predict(&profile, change);
-	if (!(fabs(prediction->per_s.value / truth - 1) <= .02))
-		fail_msg("predicted %g, the truth is %g", prediction->per_s.value,
-			 truth);
-	assert_true(prediction->per_s.low < truth && truth < prediction->per_s.high);
-	profile_free(&profile);
-}
-
-/* Prep and reads that sleep: 2 ms and 8 ms of a sample. */
-static const struct torch_run sleeper = {
-	.workers = 2, .cpu_s = .05 * MS, .sleep_s = 1.95 * MS, .latency_s = 8 * MS};
-
 TEST(predicts_other_numbers_of_workers)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	expect(&sleeper, &change, 200);
+	torch_run_expect(&torch_run_sleeper, &change, 200);
 	change.workers = 1;
-	expect(&sleeper, &change, 100);
+	torch_run_expect(&torch_run_sleeper, &change, 100);
 	change.workers = 3;
-	expect(&sleeper, &change, 300);
+	torch_run_expect(&torch_run_sleeper, &change, 300);
 	change.workers = 8; /* more than there are cores */
-	expect(&sleeper, &change, 300);
+	torch_run_expect(&torch_run_sleeper, &change, 300);
 	change.gpu_speed = 4;
-	expect(&sleeper, &change, 800);
+	torch_run_expect(&torch_run_sleeper, &change, 800);
 }
 
 /* The program says how many workers it has, on however many cores. */
@@ -166,7 +32,7 @@ TEST(workers_do_not_follow_the_cores)
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	change.cores = 1;
-	expect(&sleeper, &change, 200);
+	torch_run_expect(&torch_run_sleeper, &change, 200);
 }
 
 TEST(predicts_storage_for_workers)
@@ -174,12 +40,12 @@ TEST(predicts_storage_for_workers)
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	change.storage_latency_s = 18 * MS;
-	expect(&sleeper, &change, 100);
+	torch_run_expect(&torch_run_sleeper, &change, 100);
 	change.storage_latency_s = 2 * MS;
-	expect(&sleeper, &change, 300);
+	torch_run_expect(&torch_run_sleeper, &change, 300);
 	change = PROFILE_NO_CHANGE;
 	change.storage_bandwidth = 10e6; /* of them all together */
-	expect(&sleeper, &change, 100);
+	torch_run_expect(&torch_run_sleeper, &change, 100);
 }
 
 TEST(predicts_cores_for_workers)
@@ -188,41 +54,41 @@ TEST(predicts_cores_for_workers)
 		.workers = 2, .cpu_s = 5 * MS, .latency_s = .01 * MS};
 	struct profile_change change = PROFILE_NO_CHANGE;
 
-	expect(&worker, &change, 300);
+	torch_run_expect(&worker, &change, 300);
 	change.cores = 1; /* and still two workers */
-	expect(&worker, &change, 200);
+	torch_run_expect(&worker, &change, 200);
 	change.workers = 4;
-	expect(&worker, &change, 200);
+	torch_run_expect(&worker, &change, 200);
 	change.cores = 2;
 	change.gpu_speed = 2;
-	expect(&worker, &change, 400);
+	torch_run_expect(&worker, &change, 400);
 }
 
 /* Half of a step is kernels: the other half, launches and copies, stays. */
 TEST(only_kernels_get_faster)
 {
-	struct torch_run run = sleeper;
+	struct torch_run run = torch_run_sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	run.kernels = .5;
 	change.workers = 8;
 	change.gpu_speed = 2;
-	expect(&run, &change, RATE / .75);
+	torch_run_expect(&run, &change, TORCH_RUN_RATE / .75);
 	change.gpu_speed = 1000;
-	expect(&run, &change, RATE / .5);
+	torch_run_expect(&run, &change, TORCH_RUN_RATE / .5);
 }
 
 TEST(the_hand_over_takes_the_trainers_time)
 {
-	struct torch_run run = sleeper;
+	struct torch_run run = torch_run_sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
-	const double step_s = 1. / RATE + 10 * MS / BATCH;
+	const double step_s = 1. / TORCH_RUN_RATE + 10 * MS / TORCH_RUN_BATCH;
 
 	run.handover_s = 10 * MS;
 	change.workers = 8;
-	expect(&run, &change, 1 / step_s);
+	torch_run_expect(&run, &change, 1 / step_s);
 	change.gpu_speed = 2;
-	expect(&run, &change, 1 / (step_s - .5 / RATE));
+	torch_run_expect(&run, &change, 1 / (step_s - .5 / TORCH_RUN_RATE));
 }
 
 /* Beside its workers, on one core. */
@@ -236,122 +102,27 @@ TEST(the_hand_over_is_work)
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	change.workers = 2;
-	expect(&run, &change, 1 / (1. / RATE + 20 * MS / BATCH + 5 * MS));
+	torch_run_expect(
+		&run, &change,
+		1 / (1. / TORCH_RUN_RATE + 20 * MS / TORCH_RUN_BATCH + 5 * MS));
 }
 
-TEST(predicts_workers_where_the_trainer_made_its_batches)
-{
-	struct torch_run run = sleeper;
-	struct profile_change change = PROFILE_NO_CHANGE;
-	struct profile profile;
-
-	run.workers = 0;
-	expect(&run, &change, 1 / (1. / RATE + 10 * MS));
-	change.workers = 1;
-	expect(&run, &change, 100);
-	change.workers = 2;
-	expect(&run, &change, 200);
-	change.workers = 0;
-	change.gpu_speed = 2;
-	expect(&run, &change, 1 / (.5 / RATE + 10 * MS));
-	make_profile(&profile, &run);
-	assert_null(known_run_predict(&profile, &change)->why);
-	change.workers = 1;
-	assert_non_null(
-		strstr(known_run_predict(&profile, &change)->why, "hand batches"));
-	profile_free(&profile);
-}
-
-static void add_part(struct profile *profile, const char *name, double mean_s)
-{
-	struct profile_part *part = profile_add_part(profile);
-
-	assert_non_null(part);
-	assert_int_equal(profile_text(&part->name, "%s", name), 0);
-	part->mean_s = mean_s;
-}
-
-/* A worker pickles each batch, and the trainer unpickles it: as long as was measured and .5 ms,
- * half to twice that; and of what workers take longer the trainer takes as much. */
-TEST(the_first_workers_hand_their_batches_over)
-{
-	struct torch_run run = sleeper;
-	struct profile_change change = PROFILE_NO_CHANGE;
-	struct profile_prediction *prediction;
-	struct profile profile;
-
-	run.workers = 0;
-	make_profile(&profile, &run);
-	profile.share_s = BATCH * 1 * MS;
-	profile.unpickle_s = 1.5 * MS;
-	change.workers = 1;
-	prediction = known_run_predict(&profile, &change);
-	close_to(prediction->per_s.value * 11 * MS, 1, .01);
-	close_to(prediction->per_s.low * 12 * MS, 1, .03);
-	close_to(prediction->per_s.high * 10.5 * MS, 1, .03);
-	change.workers = 8;
-	prediction = known_run_predict(&profile, &change);
-	close_to(prediction->per_s.value * (1. / RATE + 2 * MS / BATCH), 1, .01);
-	close_to(prediction->per_s.low * (1. / RATE + 1 * MS + 4 * MS / BATCH), 1, .03);
-	close_to(prediction->per_s.high * (1. / RATE + 1 * MS / BATCH), 1, .03);
-	assert_non_null(strstr(prediction->why, "twice as long"));
-	add_part(&profile, "Crop", 1.5 * MS);
-	add_part(&profile, "decode", .5 * MS);
-	change.without = profile.parts[0].name;
-	change.workers = 1;
-	prediction = known_run_predict(&profile, &change);
-	close_to(prediction->per_s.value * 9.5 * MS, 1, .02);
-	change.without = NULL;
-	change.workers = 8;
-	profile.share_s = NAN;
-	prediction = known_run_predict(&profile, &change);
-	assert_true(prediction->per_s.low / RATE > .97);
-	assert_non_null(strstr(prediction->why, "was not measured"));
-	profile_free(&profile);
-}
-
-/* One thread does all: more cores than one are no use to it, and one is no limit. */
-TEST(cores_do_not_limit_a_trainer_that_makes_its_batches)
-{
-	const struct torch_run run = {.cpu_s = 5 * MS, .latency_s = .01 * MS};
-	struct profile_change change = PROFILE_NO_CHANGE;
-	struct profile_prediction *prediction;
-	struct profile profile;
-
-	make_profile(&profile, &run);
-	for (change.cores = 1; change.cores <= 2; change.cores++) {
-		prediction = known_run_predict(&profile, &change);
-		assert_true(fabs(prediction->speedup.value - 1) < .01);
-		assert_int_equal(prediction->limit.id, STAGE_PREP);
-	}
-	change.cores = 1;
-	change.workers = 2;
-	assert_int_equal(known_run_predict(&profile, &change)->limit.id,
-			 LIMITED_BY_CORES);
-	change.workers = 0;
-	change.jobs = 2;
-	assert_int_equal(known_run_predict(&profile, &change)->limit.id,
-			 LIMITED_BY_CORES);
-	profile_free(&profile);
-}
-
-/* By what workers took in cached windows, and cores that are all the same. */
 TEST(predicts_without_windows_of_prep_alone)
 {
-	struct torch_run run = sleeper;
+	struct torch_run run = torch_run_sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	run.unmeasured = true;
 	change.workers = 1;
-	expect(&run, &change, 100);
+	torch_run_expect(&run, &change, 100);
 	change.workers = 3;
-	expect(&run, &change, 300);
+	torch_run_expect(&run, &change, 300);
 	run.cpu_s = 9 * MS;
 	run.sleep_s = 0;
 	run.latency_s = .01 * MS;
 	change = PROFILE_NO_CHANGE;
 	change.cores = 1;
-	expect(&run, &change, 1 / (9 * MS));
+	torch_run_expect(&run, &change, 1 / (9 * MS));
 }
 
 TEST(workers_that_wait_for_a_core_do_not_sleep)
@@ -364,7 +135,7 @@ TEST(workers_that_wait_for_a_core_do_not_sleep)
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	change.workers = 3;
-	expect(&run, &change, 1 / (1. / RATE + 5 * MS));
+	torch_run_expect(&run, &change, 1 / (1. / TORCH_RUN_RATE + 5 * MS));
 }
 
 /* From the same of all reads together to the same for each. */
@@ -378,9 +149,9 @@ TEST(gives_bounds_of_storage_that_was_seen_by_its_workers_alone)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	expect(&run, &change, 100);
+	torch_run_expect(&run, &change, 100);
 	change.workers = 4;
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	prediction = known_run_predict(&profile, &change);
 	assert_true(isnan(prediction->per_s.value));
 	assert_true(fabs(prediction->per_s.low / (2 / (18 * MS)) - 1) < .06);
@@ -404,7 +175,7 @@ TEST(a_padding_is_as_late_as_its_timers)
 					      .sleep_s = cases[i].made_s - .05 * MS};
 		struct profile profile;
 
-		make_profile(&profile, &run);
+		torch_run_make(&profile, &run);
 		profile.draws[0].fetch_s = 0;
 		profile.prep_delay_s = 8 * MS;
 		assert_true(fabs(known_run_predict(&profile, &change)->per_s.value /
@@ -424,9 +195,9 @@ TEST(a_cache_is_the_kernels)
 	struct profile_change change = PROFILE_NO_CHANGE;
 
 	change.cache_share = 1;
-	expect(&run, &change, 300);
+	torch_run_expect(&run, &change, 300);
 	change.cache_share = .5; /* .213 of the reads are hits */
-	expect(&run, &change, 2 / (2 * MS + (1 - .213) * 18 * MS));
+	torch_run_expect(&run, &change, 2 / (2 * MS + (1 - .213) * 18 * MS));
 }
 
 /* Whether it works or sleeps; what is handed over is no work of the workers. */
@@ -438,13 +209,13 @@ TEST(predicts_prep_without_a_part_of_it)
 	struct profile profile;
 
 	for (int i = 0; i < 2; i++) {
-		make_profile(&profile, &run);
-		add_part(&profile, "Crop", .003);
-		add_part(&profile, "decode", .001);
-		add_part(&profile, PROFILE_HANDOVER, .005);
+		torch_run_make(&profile, &run);
+		torch_run_add_part(&profile, "Crop", .003);
+		torch_run_add_part(&profile, "decode", .001);
+		torch_run_add_part(&profile, PROFILE_HANDOVER, .005);
 		change.without = profile.parts[0].name;
 		prediction = known_run_predict(&profile, &change);
-		assert_true(fabs(prediction->per_s.value / RATE - 1) < .02);
+		assert_true(fabs(prediction->per_s.value / TORCH_RUN_RATE - 1) < .02);
 		assert_non_null(strstr(prediction->why, "not tried"));
 		change.gpu_speed = 10;
 		prediction = known_run_predict(&profile, &change);
@@ -479,7 +250,7 @@ TEST(a_run_from_memory_knows_no_storage)
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	profile.draws[0].fetch_s = 0;
 	change.cache_share = .5;
 	refuse(&profile, &change, "all its files in memory");
@@ -503,7 +274,7 @@ TEST(predicts_a_stream)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	profile.split.id = SPLIT_REPLAY;
 	profile.dataset_samples = profile.dataset_bytes = UNKNOWN;
 	profile.hit_ratio = profile.rates[TRACE_CACHED] = INTERVAL_UNKNOWN;
@@ -543,7 +314,7 @@ TEST(jobs_that_read_from_memory_have_no_fetch_stall)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	profile.draws[0] = (struct profile_draw){100000, 0, 8 * MS};
 	*profile_add_draw(&profile) = (struct profile_draw){100000, 0, 12 * MS};
 	change.jobs = 3;
@@ -561,7 +332,7 @@ TEST(predicts_a_run_that_reads_no_file)
 	struct profile_prediction *prediction;
 	struct profile profile;
 
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	profile.split.id = SPLIT_MEMORY;
 	profile.dataset_bytes = 0;
 	profile.cache_emulated = true;
@@ -598,7 +369,7 @@ TEST(predicts_a_run_whose_mapped_files_are_in_memory)
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	profile.split.id = SPLIT_STORAGE;
 	profile.dataset_bytes = 0;
 	profile.hit_ratio = profile.rates[TRACE_CACHED] = INTERVAL_UNKNOWN;
@@ -626,14 +397,15 @@ TEST(predicts_libdsa_in_their_place)
 {
 	static const struct torch_run worker = {
 		.workers = 2, .cpu_s = 16 * MS, .latency_s = 8 * MS};
-	static const double own_s[] = {10 * MS, 1 * MS}, truth[] = {200, RATE};
+	static const double own_s[] = {10 * MS, 1 * MS},
+			    truth[] = {200, TORCH_RUN_RATE};
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
 	struct profile profile;
 
 	change.libdsa = true;
 	for (int i = 0; i < 2; i++) {
-		make_profile(&profile, &worker);
+		torch_run_make(&profile, &worker);
 		profile.own_recipe.cpu_s = known_about(own_s[i]);
 		prediction = known_run_predict(&profile, &change);
 		assert_true(fabs(prediction->per_s.value / truth[i] - 1) <= .02);
@@ -655,7 +427,7 @@ TEST(libdsa_is_not_predicted_unmeasured)
 	struct model *model;
 
 	change.libdsa = true;
-	make_profile(&profile, &sleeper);
+	torch_run_make(&profile, &torch_run_sleeper);
 	model = model_new(&profile, &err);
 	assert_non_null(model);
 	assert_int_equal(model_predict(model, &change, &prediction, &err), -ENODATA);
@@ -668,10 +440,10 @@ TEST(libdsa_is_not_predicted_unmeasured)
 TEST(what_such_a_loader_cannot_do_is_refused)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
-	struct torch_run run = sleeper;
+	struct torch_run run = torch_run_sleeper;
 	struct profile profile;
 
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	change.cache_policy.id = CACHE_MINIO;
 	change.cache_share = .5;
 	refuse(&profile, &change, "own loader");
@@ -684,7 +456,7 @@ TEST(what_such_a_loader_cannot_do_is_refused)
 	profile_free(&profile);
 
 	run.real = 180; /* the rules do not tell what it did */
-	make_profile(&profile, &run);
+	torch_run_make(&profile, &run);
 	change = PROFILE_NO_CHANGE;
 	change.workers = 4;
 	refuse(&profile, &change, "11.1% off (");

@@ -169,19 +169,25 @@ TEST(what_can_not_be_waited_for_makes_an_upper_bound)
 	session_free(trace);
 }
 
-/* What another thread waits for is no wait of the training where it reads ahead. */
+/* What another thread waits for is no wait of the training where it reads ahead; but what that
+ * waits for its queue is. */
 TEST(an_observed_thread_that_asks_ahead_makes_an_upper_bound)
 {
 	struct trace *trace = run_of(1);
 	struct profile profile;
 
-	trace->loader.apart = 1;
+	trace->loader.apart = TRACE_APART;
 	analysed(trace, &profile);
 	assert_null(profile.bound_why);
+	assert_true(profile.reads_ahead);
 	profile_free(&profile);
 	trace->observe = 1;
 	analysed(trace, &profile);
 	assert_non_null(strstr(profile.bound_why, "ahead of the one that trains"));
+	profile_free(&profile);
+	trace->loader.apart = TRACE_QUEUED;
+	analysed(trace, &profile);
+	assert_null(profile.bound_why);
 	profile_free(&profile);
 	session_free(trace);
 }

@@ -1,7 +1,9 @@
 #include "loader/base/error.h"
 #include "loader/base/random.h"
 #include "profiler/analysis/analyse.h"
+#include "profiler/analysis/proof.h"
 #include "profiler/analysis/shares.h"
+#include "profiler/session/disturbance.h"
 #include "profiler/session/epoch_parts.h"
 #include "profiler/session/run_metadata.h"
 #include "tests/lib/close_to.h"
@@ -254,6 +256,32 @@ TEST(without_sample_records_cached_windows_prove_prep)
 	close_to(profile.proof.share[STAGE_PREP], .25, 1e-9);
 	close_to(profile.proof.share[STAGE_FETCH], .25, 1e-9);
 	profile_free(&profile);
+	session_free(trace);
+}
+
+/* Nor has a thread that reads ahead records of what training waits for; and what it waits for
+ * itself proves nothing. */
+TEST(a_queue_that_a_thread_fills_proves_what_training_waits_for_it)
+{
+	struct trace *trace = run_of(8, 0);
+	struct window *windows;
+	struct proof proof;
+	size_t count;
+
+	windows = disturbance_windows(trace, &count);
+	assert_non_null(windows);
+	trace->loader.kind = TRACE_TORCH;
+	for (int i = TRACE_NOT_APART; i <= TRACE_QUEUED; i++) {
+		trace->loader.apart = (uint32_t)i;
+		proof_measure(windows, count, false, &proof);
+		assert_int_equal(isnan(proof.share[STAGE_PREP]), i != TRACE_QUEUED);
+	}
+	close_to(proof.share[STAGE_PREP], .25, 1e-9);
+	close_to(proof.share[STAGE_FETCH], .25, 1e-9);
+	assert_non_null(strstr(proof.basis, "for a queue"));
+	proof_measure(windows, count, true, &proof);
+	assert_true(isnan(proof.share[STAGE_PREP]));
+	free(windows);
 	session_free(trace);
 }
 

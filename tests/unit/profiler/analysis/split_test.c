@@ -16,6 +16,7 @@ static struct window real = {.kind = TRACE_REAL, .seconds = 1};
 /* Training waits for .4 of its time; of that .3 is fetch by the second proof. */
 static const char *no_list;
 static double fetch_half = NAN;
+static bool reads_ahead;
 
 static void split_of(enum profile_loader kind, const struct trace_made *made,
 		     double fetch)
@@ -27,6 +28,7 @@ static void split_of(enum profile_loader kind, const struct trace_made *made,
 	profile.loader_kind.id = (int)kind;
 	trace->loader.kind = kind;
 	strcpy(trace->loader.no_list, no_list);
+	profile.reads_ahead = reads_ahead;
 	trace->windows[0].made = *made;
 	real.trace = trace;
 	real.raw = &trace->windows[0];
@@ -110,6 +112,11 @@ TEST(what_no_call_shows_is_not_told_apart)
 	assert_non_null(strstr(profile.split_why, "connections"));
 	split(&(struct trace_made){.unseen = TRACE_MAPPED | TRACE_SOCKET}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
+	reads_ahead = true;
+	split(&(struct trace_made){.bytes = 10}, NAN);
+	reads_ahead = false;
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_non_null(strstr(profile.split_why, "another thread reads"));
 }
 
 /* Its processes may read. */

@@ -364,14 +364,18 @@ TEST(several_loaders_are_told)
 	profile_free(&profile);
 }
 
-TEST(a_loop_that_trains_nothing_is_told)
+TEST(a_loop_that_trains_nothing_or_elsewhere_is_told)
 {
 	struct profile profile;
 
 	profile_init(&profile);
-	writes(format_untrained, &profile, "");
+	writes(format_loop, &profile, "");
+	profile.reads_ahead = true;
+	writes(format_loop, &profile,
+	       "another thread than the one that trains asks for its batches, ahead of "
+	       "it");
 	profile.untrained = true;
-	writes(format_untrained, &profile,
+	writes(format_loop, &profile,
 	       "no backward() of torch followed a batch: inference, evaluation, or a "
 	       "training that does without it");
 	profile_free(&profile);
