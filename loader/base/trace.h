@@ -51,7 +51,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 23
+#define TRACE_VERSION 24
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -193,7 +193,8 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(lost_samples, "samples that servers which ended the data did not give")      \
 	X(listing_gets, "requests that listed a remote data set")                      \
 	X(hedged_gets, "requests beside those whose answers were late")                \
-	X(backwards, "backward passes, where another thread takes the batches")
+	X(backwards, "backward passes, where another thread takes the batches")        \
+	X(backward_ns, "from one of them to the next, up to the last")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,

@@ -218,10 +218,12 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 		hook_add_batches(&hook, window);
 }
 
-void dsa_hook_trained(uint32_t backwards)
+void dsa_hook_trained(uint32_t backwards, uint64_t took_ns)
 {
-	if (hook.trace != NULL)
-		trace_add(hook.process, TRACE_backwards, backwards);
+	if (hook.trace == NULL)
+		return;
+	trace_add(hook.process, TRACE_backwards, backwards);
+	trace_add(hook.process, TRACE_backward_ns, took_ns);
 }
 
 /* Windows so far were of steps without them. Observed is what there was. */

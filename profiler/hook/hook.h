@@ -121,8 +121,9 @@ HOOK_EXPORT void dsa_hook_beside(uint32_t loaders);
 enum { HOOK_BESIDE = 8 };
 HOOK_EXPORT void dsa_hook_loader_beside(uint32_t which, uint64_t loader);
 
-/* So many backward passes were since the last call, in another thread than takes the batches. */
-HOOK_EXPORT void dsa_hook_trained(uint32_t backwards);
+/* So many backward passes were since the last call, in another thread than takes the batches; and
+ * so long it was from the last one before it to the last one now. */
+HOOK_EXPORT void dsa_hook_trained(uint32_t backwards, uint64_t took_ns);
 
 /* The step under way waited so long for a batch of one of them. */
 HOOK_EXPORT void dsa_hook_waited(uint64_t blocked_ns);

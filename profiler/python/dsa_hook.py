@@ -81,6 +81,7 @@ class Hook:
         self.turn = threading.Lock()
         self.inside = False  # of the driver's own request
         self.backwards = 0
+        self.trained_ns = 0  # the last one began then
         self.trains_in = None  # the thread of the last one
         self.asked_ns = None  # a batch, before there is a driver,
         self.waited_ns = 0  # and for a backward so far
@@ -311,8 +312,8 @@ class Hook:
         if OWN_EPOCHS and self.observes != ONLY_WATCHES and length_of(it) == 0:
             raise Unmeasured("--epochs=own needs a loader that has a length")
         serves, self.by_backward = self.served(it), self.is_trained(it)
-        self.training = Training(self.backwards, self.by_backward, self.reads_ahead(),
-                                 self.trains_in)
+        self.training = Training(self.backwards, self.by_backward, self.trained_ns,
+                                 self.reads_ahead(), self.trains_in)
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
         together = Together(loading)
@@ -414,7 +415,7 @@ class Hook:
         if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if self.training.reads_ahead:
-            library.trained(self.training.passes(self.backwards))
+            library.trained(*self.training.passes(self.backwards, self.trained_ns))
         if not self.takes_more(entered) and not library.request(entered):
             self.leave()
         began = now()

@@ -42,7 +42,7 @@ FUNCTIONS = {
     "dsa_hook_close": [],
     "dsa_hook_request": [ctypes.c_uint64],
     "dsa_hook_delivered": [ctypes.c_uint32, ctypes.c_uint64],
-    "dsa_hook_trained": [ctypes.c_uint32],
+    "dsa_hook_trained": [ctypes.c_uint32, ctypes.c_uint64],
     "dsa_hook_beside": [ctypes.c_uint32],
     "dsa_hook_loader_beside": [ctypes.c_uint32, ctypes.c_uint64],
     "dsa_hook_waited": [ctypes.c_uint64],

@@ -25,8 +25,9 @@ def waited_ns(thread):
 class Training:
     """Of the loader that drives."""
 
-    def __init__(self, backwards, trained, reads_ahead=False, trainer=None):
+    def __init__(self, backwards, trained, last_ns=0, reads_ahead=False, trainer=None):
         self.backwards = self.told = backwards  # so far, and when libdsa-io was told last
+        self.last_ns = last_ns  # of the last one then
         self.reads_ahead = reads_ahead  # another thread than trains takes the batches
         self.is_awaited = reads_ahead and trainer in waits  # from a queue
         self.waited = waited_ns(trainer)  # so far
@@ -49,10 +50,12 @@ class Training:
         most = self.usual + (TOGETHER if self.reads_ahead else IDLE)
         return beyond and self.idle is not None and self.idle >= most
 
-    def passes(self, backwards):
-        """Since it was asked last."""
+    def passes(self, backwards, last_ns):
+        """Since it was asked last; and from the last one then to the last one now, which was at
+        `last_ns`."""
         since, self.told = backwards - self.told, backwards
-        return since
+        took_ns, self.last_ns = last_ns - self.last_ns, last_ns
+        return since, took_ns
 
     def blocked(self, trainer, took_ns):
         """How long training waited since it was asked last, or for the batch that took so long
@@ -87,6 +90,7 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         hook.trains_in = hook.trains_in or threading.get_ident()
+        hook.trained_ns = now()
         hook.backwards += 1
         if hook.is_apart:
             guarded(hook, hook.note_apart)

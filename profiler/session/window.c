@@ -15,7 +15,7 @@
 #define NOTHING (1. / 8)  /* of all that is computed: what steps do between pauses */
 #define OFTEN   (1. / 16) /* of the steps: pauses that come so often are of the loop */
 
-#define QUEUED 2 /* batches: one more or less may be by when the window began */
+#define NEARLY .2 /* of what a backward pass trains from */
 
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 
@@ -259,26 +259,38 @@ static bool takes_several(const struct window *window, const struct trace_step *
 	       all - paused < NOTHING * all;
 }
 
+/* Of a backward pass, by all of the run: of whole batches, or each batch has several passes, where
+ * it is nearly so and what the queue has makes the difference. */
+static double window_trained_from(const struct trace_process *driver)
+{
+	double batches = (double)driver->counters[TRACE_delivered_batches],
+	       each = batches / (double)driver->counters[TRACE_backwards],
+	       whole = each >= 1 ? round(each) : 1 / round(1 / each);
+
+	if (fabs(each / whole - 1) > NEARLY)
+		whole = each;
+	return whole * (double)driver->counters[TRACE_delivered_samples] / batches;
+}
+
 /*
  * What a thread that reads ahead of the one that trains puts into its queue was not trained
- * from. A backward pass has as many samples as in all of the run; where there were fewer of
- * them than the window delivered, for two batches or more, the window has those alone. Where
- * there were more, its loader was asked for what the queue had before.
+ * from: a window has no more than that, as fast as backward passes came. Where they came faster,
+ * the queue had their batches.
  */
 static void window_leave_queued(struct window *window)
 {
 	const struct trace *trace = window->trace;
 	const struct trace_process *driver = trace_driver(trace);
 	double passes = (double)window_counted(window->raw, TRACE_backwards),
-	       given = (double)window->raw->samples, each, queued;
+	       took_s = (double)window_counted(window->raw, TRACE_backward_ns) * 1e-9,
+	       given = (double)window->raw->samples, trained;
 
-	if (!trace->loader.apart || driver == NULL || !(passes > 0))
+	if (!trace->loader.apart || driver == NULL || !(passes > 0 && took_s > 0))
 		return;
-	each = (double)driver->counters[TRACE_delivered_samples] /
-	       (double)driver->counters[TRACE_backwards];
-	queued = given - passes * each;
-	if (queued >= QUEUED * trace->loader.batch && queued >= each)
-		window->samples *= 1 - queued / given;
+	trained = passes * window_trained_from(driver) *
+		  (window->end_s - window->begin_s) / took_s;
+	if (trained < given)
+		window->samples *= trained / given;
 }
 
 static void add_steps(struct window *window)

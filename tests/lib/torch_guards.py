@@ -425,8 +425,9 @@ def guard_thread(hook):
     assert [hook.takes_more(at) for at in (0, 0, FILLS_NS)] == [False, True, False]  # it fills
     torch.ones(1, requires_grad=True).sum().backward()
     assert hook.about(it).apart == 0
-    training = Training(3, True, True)
-    assert [training.passes(backwards) for backwards in (5, 5, 8)] == [2, 0, 3]
+    training = Training(3, True, 100, True)
+    assert [training.passes(backwards, 100 + backwards) for backwards in (5, 5, 8)] == \
+        [(2, 5), (0, 0), (3, 3)]
     guard_end(hook)
 
 
@@ -434,13 +435,13 @@ def guard_queue(other):
     """What the thread that trains waits for in one counts, and that of no other."""
     from dsa_training import Training, patch_queue
     thread, filled = threading.get_ident(), queue.Queue()
-    assert Training(0, True, True, thread).blocked(thread, 7) == 7
+    assert Training(0, True, 0, True, thread).blocked(thread, 7) == 7
     patch_queue()
     threading.Timer(.1, lambda: filled.put(1)).start()
     assert filled.get() == 1
-    training = Training(0, True, True, thread)
-    assert not Training(0, True, True, other).is_awaited
-    assert not Training(0, True, False, thread).is_awaited
+    training = Training(0, True, 0, True, thread)
+    assert not Training(0, True, 0, True, other).is_awaited
+    assert not Training(0, True, 0, False, thread).is_awaited
     assert training.blocked(thread, 7) == 0
     asker = threading.Thread(target=lambda: (time.sleep(.1), seen.append(
         training.blocked(thread, 7)), filled.put(2)))

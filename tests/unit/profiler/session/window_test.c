@@ -131,28 +131,39 @@ TEST_WITH(few_steps_bound_nothing_of_a_program_ahead_of_its_device, begin, end)
 	assert_true(isinf(window.typical_ns));
 }
 
-/* Of a thread that reads ahead, with 100 batches for 50 backward passes in all the run. */
-static double trained_samples(unsigned apart, uint64_t passes)
+/* Of a thread that reads ahead, so many batches in all the run for 50 backward passes; and so many
+ * of these in a window, within so much of its time. */
+static double trained_samples(unsigned apart, uint64_t batches, uint64_t passes,
+			      double part)
 {
 	_Atomic uint64_t *all = trace->processes[0].counters;
+	uint64_t length_ns = raw->end.time_ns - raw->begin.time_ns;
 	struct window window;
 
 	trace->driver = 1;
 	trace->loader.apart = apart;
 	trace->loader.batch = BATCH;
-	all[TRACE_delivered_samples] = 100 * BATCH;
+	all[TRACE_delivered_batches] = batches;
+	all[TRACE_delivered_samples] = batches * BATCH;
 	all[TRACE_backwards] = 50;
 	raw->end.counters[TRACE_backwards] = passes;
+	raw->end.counters[TRACE_backward_ns] = (uint64_t)(part * (double)length_ns);
 	window_measure(trace, 0, &window);
 	return window.samples;
 }
 
 TEST_WITH(what_fills_a_queue_was_not_trained_from, begin, end)
 {
-	close_to(trained_samples(1, 5), SAMPLES, 1e-9);
-	close_to(trained_samples(1, 4), SAMPLES - 2 * BATCH, 1e-9);
-	close_to(trained_samples(1, 2), SAMPLES - 6 * BATCH, 1e-9);
-	close_to(trained_samples(1, 8), SAMPLES, 1e-9); /* the queue's */
-	close_to(trained_samples(1, 0), SAMPLES, 1e-9); /* it may be another training */
-	close_to(trained_samples(0, 2), SAMPLES, 1e-9);
+	close_to(trained_samples(TRACE_APART, 110, 5, 1), SAMPLES, 1e-9);
+	close_to(trained_samples(TRACE_APART, 110, 4, .8), SAMPLES, 1e-6);
+	close_to(trained_samples(TRACE_QUEUED, 110, 4, 1), SAMPLES - 2 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 110, 2, .5), SAMPLES - 2 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 110, 8, 1), SAMPLES,
+		 1e-9); /* the queue's */
+	close_to(trained_samples(TRACE_APART, 110, 0, 0), SAMPLES,
+		 1e-9); /* of another one? */
+	close_to(trained_samples(TRACE_NOT_APART, 110, 2, 1), SAMPLES, 1e-9);
+	close_to(trained_samples(TRACE_APART, 70, 2, 1), 2 * 1.4 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 35, 8, 1), 8 * .7 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 26, 8, 1), 8 * .5 * BATCH, 1e-6);
 }
