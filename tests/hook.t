@@ -189,20 +189,25 @@ def check_validates(scratch):
     """Batches of another loader are none of those that it was trained with, nor are they what
     the program read unseen."""
     done = dsa_run(scratch, "out-validates", "-q --observe", "validates", "data", "leaves=40")
-    result = scratch.result("out-validates")
-    stalls = {stage: stall.get("share") for stage, stall in result["stalls"].items()}
-    tap.ok(done.returncode == 0 and stalls.get("prep", 0) > .5 and
-           abs(stalls.get("fetch", 9)) < .1, "validation after each epoch: prep is told from fetch",
-           stalls, result.get("split"), done.stderr)
-    tap.ok(result["configuration"]["batch"] == 8 and
-           {w["used"] for w in result["windows"]} == {True}, "and its batches are counted",
-           result["configuration"], *result["windows"])
-    dsa_run(scratch, "out-within", "-q --budget 10s", "validates", "data", "workers=2", "every=15")
+    if tap.ok(done.returncode == 0, "validation after each epoch: observed", done.returncode,
+              done.stdout, done.stderr):
+        result = scratch.result("out-validates")
+        stalls = {stage: stall.get("share") for stage, stall in result["stalls"].items()}
+        tap.ok(stalls.get("prep", 0) > .5 and abs(stalls.get("fetch", 9)) < .1,
+               "prep is told from fetch", stalls, result.get("split"), done.stderr)
+        tap.ok(result["configuration"]["batch"] == 8 and
+               {w["used"] for w in result["windows"]} == {True}, "and its batches are counted",
+               result["configuration"], *result["windows"])
+    done = dsa_run(scratch, "out-within", "-q --budget 10s", "validates", "data", "workers=2",
+                   "every=15")
+    if not tap.ok(done.returncode == 0, "one within the loop: measured", done.returncode,
+                  done.stdout, done.stderr):
+        return
     windows = scratch.result("out-within")["windows"]
     tap.ok({w["kind"] for w in windows if w["certified"]} >= {"synthetic", "cached", "real"} and
            not any("batches were made" in w["why"] for w in windows
                    if w["kind"] == "synthetic" and not w["certified"]),
-           "one within the loop leaves windows valid",
+           "it leaves windows valid",
            *((w["kind"], w["certified"], w["why"]) for w in windows))
 
 
