@@ -4,6 +4,7 @@
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
 #include "tests/lib/test.h"
+#include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <math.h>
@@ -93,7 +94,9 @@ TEST_WITH(all_looks_together_err_no_more_than_alpha, sides_setup, sides_teardown
 		bool paired;
 		unsigned rounds;
 		double alpha;
-	} designs[] = {{true, 3000, .05}, {true, 1000, .01}, {false, 200, .05}};
+	} designs[] = {{true, TRIALS_OF(3000), .05},
+		       {true, TRIALS_OF(1000), .01},
+		       {false, TRIALS_OF(200), .05}};
 
 	sides_all_off(&sides);
 	sides_limit(&sides, "data_stall", 0);

@@ -5,6 +5,7 @@
 #include "loader/share/schedule/shared_epoch.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/test.h"
+#include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -427,14 +428,15 @@ TEST(every_job_has_every_sample_once_an_epoch)
 	static struct schedule s;
 	unsigned epochs = 0, merged = 0, shared = 0;
 
-	for (uint64_t seed = 0; seed < 3000; seed++) {
+	for (uint64_t seed = 0; seed < TRIALS_OF(3000); seed++) {
 		run_schedule(&s, seed);
 		epochs += s.epochs;
 		merged += s.merged;
 		shared += s.joined;
 	}
 	/* The schedules do what they are for. */
-	assert_true(epochs > 100000 && merged > 1000 && shared > 1000);
+	assert_true(epochs > TRIALS_OF(100000) && merged > TRIALS_OF(1000) &&
+		    shared > TRIALS_OF(1000));
 }
 
 /* ---- statistics ---- */

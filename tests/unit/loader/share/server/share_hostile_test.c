@@ -3,6 +3,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
 #include "tests/lib/test.h"
+#include "tests/lib/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -439,10 +440,15 @@ TEST_WITH(impossible_settings_are_named, setup, scratch_teardown)
 	assert_int_equal(access("socket", F_OK), -1);
 }
 
+/* Of files, which are found sooner than a synthetic data set is made. */
 TEST_WITH(running_out_of_memory_is_told, setup, scratch_teardown)
 {
+	char path[] = "/data/0.jpg";
 	bool open = false;
 
+	for (; path[6] < '0' + SERVING_BATCH; path[6]++)
+		tree_put(scratch_path(), path, path);
+	serving.loader.dataset = "data";
 	for (unsigned nth = 1; !open; nth++) {
 		nomem_at(nth);
 		serving.err = (struct error){0};
