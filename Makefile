@@ -372,7 +372,7 @@ demo:
 
 check:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel check'
-	@$(parallel) all units $(if $(SAN),,headers) fuzzers
+	@$(parallel) all units $(if $(SAN),,headers) $(if $(filter thread,$(SAN)),,fuzzers)
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
 units: $(UNIT) $(NET_BESIDE) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)
