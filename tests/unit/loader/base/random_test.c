@@ -147,8 +147,21 @@ TEST(blocks_of_nothing_are_a_global_shuffle)
 	assert_memory_equal(order[0], order[1], sizeof(order[0]));
 }
 
-/* Pairs of a batch that are of one run, over many epochs: 1 + that many more of each
- * sample than none, to what a global shuffle has. */
+enum { RUNS = 100 }; /* at most */
+
+/* Pairs of a batch that are of one run: each sample with itself, and twice with those
+ * before it. */
+static uint32_t pairs_seen(const uint32_t *batch, uint32_t count, uint32_t run)
+{
+	uint32_t of_run[RUNS] = {0}, pairs = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		pairs += 1 + 2 * of_run[batch[i] / run]++;
+	return pairs;
+}
+
+/* These over many epochs: 1 + that many more of each sample than none, to what a global
+ * shuffle has. */
 static double design_effect_seen(uint32_t count, struct permutation_blocks blocks,
 				 uint32_t batch)
 {
@@ -160,11 +173,9 @@ static double design_effect_seen(uint32_t count, struct permutation_blocks block
 	for (int global = 0; global < 2; global++)
 		for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
 			permutation_draw(order, count, orders[global], 6, epoch);
-			for (uint32_t i = 0; i < count / batch * batch; i++)
-				for (uint32_t j = i / batch * batch;
-				     j < (i / batch + 1) * batch; j++)
-					pairs[global] += order[i] / blocks.run ==
-							 order[j] / blocks.run;
+			for (uint32_t at = 0; at + batch <= count; at += batch)
+				pairs[global] +=
+					pairs_seen(&order[at], batch, blocks.run);
 		}
 	return (pairs[0] / samples) / (pairs[1] / samples);
 }
