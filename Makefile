@@ -28,7 +28,8 @@ ifeq ($(SAN),address,undefined)
 override CC := clang
 B      := build/address-undefined
 FUZZED := $(comma)fuzzer-no-link
-CFLAGS ?= -O1 -g
+# What they find they tell with a stack of functions and lines, which needs no more than -g1.
+CFLAGS ?= -O1 -g1
 endif
 CFLAGS ?= -O2 -g
 TIME   ?= 60
