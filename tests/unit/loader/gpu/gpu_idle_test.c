@@ -212,14 +212,14 @@ static void beside_close(struct beside *beside)
 	free(beside->process);
 }
 
-/* Batches of 40 ms on their way, of which the program has the first. */
+/* Batches of 200 ms on their way, of which the program has the first. */
 TEST(copies_that_nobody_has_taken_go_on)
 {
 	struct gpu_batch batch;
 	struct beside beside;
 	struct ahead *ahead = &beside.ahead;
 
-	beside_open(&beside, "rate=1e5");
+	beside_open(&beside, "rate=2e4");
 	watch_copies(count_copies);
 	for (uint32_t i = 0; i < SLOTS; i++)
 		gpu_twins_copy(beside.twins, i, BATCH);
