@@ -131,8 +131,6 @@ struct driver {
 	uint32_t index;              /* its number */
 	bool measuring;              /* it has settled */
 	uint32_t settle;             /* steps still to throw away */
-	uint32_t fills;  /* steps so far that filled the queue of a thread */
-	uint32_t least;  /* batches of a step, where a thread reads ahead; 0: unknown */
 	uint32_t beyond; /* batches thrown away beyond those asked for, at the most */
 	bool rested;     /* the window began from rest */
 	double more[TRACE_KINDS]; /* samples that one waits for then, */

@@ -2,44 +2,12 @@
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 
-enum { FILLS = 8 }; /* steps, at most, in which a queue is filled */
-
 static bool has_settled(struct driver *driver)
 {
 	if (driver->settle > 0 || !driver_is_whole(driver))
 		return false;
 	driver_catch_up(driver);
 	return in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
-}
-
-/*
- * A thread that reads ahead of the one that trains fills its queue after a switch: steps have
- * more batches than they have when it is full. The first one began before; those that are left
- * out tell nothing.
- */
-static bool driver_fills(struct driver *driver, uint32_t batches, bool stepped)
-{
-	uint32_t least = driver->least;
-
-	if (!driver->trace->loader.apart || driver->fills == FILLS)
-		return false;
-	if (stepped && driver->batches > batches) {
-		if (least == 0 || batches < least)
-			driver->least = batches;
-		if (batches == least)
-			return false;
-	}
-	driver->fills++;
-	return true;
-}
-
-/* After a step of the program's, or one that is left out. */
-static void driver_settle(struct driver *driver, bool stepped)
-{
-	uint32_t batches = driver_step_batches(driver);
-
-	if (!driver_fills(driver, batches, stepped))
-		driver->settle -= batches < driver->settle ? batches : driver->settle;
 }
 
 /* Batches that come together end a window together, so that its ends are alike. */
@@ -102,7 +70,7 @@ static void driver_return(struct driver *driver, uint64_t now)
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
-	bool begins, over, ends, stepped = driver->stepping;
+	bool begins, over, ends;
 
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;
@@ -126,7 +94,9 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		if (driver_stopped(driver))
 			return 0;
 	} else if (!driver->measuring && driver->settle > 0) {
-		driver_settle(driver, stepped);
+		uint32_t batches = driver_step_batches(driver);
+
+		driver->settle -= batches < driver->settle ? batches : driver->settle;
 	}
 	begins = driver->window != NULL && !driver->measuring && has_settled(driver);
 	if (begins)

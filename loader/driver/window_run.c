@@ -270,7 +270,6 @@ static void open_window(struct driver *driver, uint32_t index)
 	driver->merge = 1;
 	driver->across = false;
 	driver->settle = driver_settle_steps(driver, window->settle);
-	driver->fills = 0;
 	window->first_step = atomic_load(&driver->trace->step_count);
 	window->first_sample = atomic_load(&driver->trace->sample_count);
 	window->first_batch = atomic_load(&driver->trace->batch_count);
