@@ -139,6 +139,16 @@ static void gate_words_write_undecided(struct gate_finding *finding)
 				 "%s, was %s; %s: too few repetitions can be compared",
 				 value_text(finding, finding->now).text,
 				 value_text(finding, finding->base).text, line.text);
+	else if (finding->worse.low > finding->limit &&
+		 finding->worse.low <= finding->floor)
+		gate_words_write(
+			finding,
+			"%s to %s: beyond the limit of %s, but the same program "
+			"may differ by %s; p %.2g",
+			change_text(finding, finding->worse.low).text,
+			worse_text(finding, finding->worse.high).text,
+			change_text(finding, finding->limit).text,
+			change_text(finding, finding->floor).text, finding->p);
 	else
 		gate_words_write(finding,
 				 "too noisy: anything from %s to %s fits; %s, p %.2g",

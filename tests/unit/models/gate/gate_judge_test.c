@@ -252,6 +252,20 @@ TEST_WITH(what_can_not_be_told_is_undecided, sides_setup, sides_teardown)
 	assert_true(sides_found(&sides, "data_stall").worse.high > .05);
 }
 
+/* Of one session nobody knows what those of identical code differ by: 10 points. */
+TEST_WITH(a_change_beyond_its_limit_is_not_called_noisy, sides_setup, sides_teardown)
+{
+	sides.config.paired = false;
+	sides_add_both(&sides, .035, .002);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
+	sides_status_is(&sides, "data_stall", GATE_UNDECIDED);
+	assert_true(sides_found(&sides, "data_stall").worse.low > .05);
+	says(sides_found(&sides, "data_stall").why,
+	     " points worse: beyond the limit of 5 points, but the same program may "
+	     "differ by 10 points; p ");
+}
+
 /* p of 8 pairs of which the 1st and the 2nd by size are better: 5 in 256. */
 TEST_WITH(several_at_once_need_more_evidence_than_one, sides_setup, sides_teardown)
 {
