@@ -144,26 +144,75 @@ static struct turn_delivery turn_records_delivery(const struct turn_records *rec
 				      requested + (double)step->blocked_ns * 1e-9};
 }
 
-/* How far deliveries are from when their batches were made, all together. */
-static double turn_records_misfit(const struct turn_records *records)
+/* The batch that was given out when batch `at` was delivered, to the same worker as another
+ * one before; `batch_count`: in any order it is not known, and without workers there is none. */
+static size_t turn_records_given(const struct turn_records *records, size_t at)
 {
-	size_t at = records->settle;
+	const struct trace_loader *loader = &records->window->trace->loader;
+	size_t workers = loader->workers, next = at + workers * loader->prefetch;
+	const struct turn_made *made = records->made;
+
+	if (loader->any_order || workers == 0 || next < workers ||
+	    next >= records->batch_count ||
+	    made[next - workers].worker != made[next].worker)
+		return records->batch_count;
+	return next;
+}
+
+/* How long its worker took to begin batch `at`, which was given out at `given_s`; below 0: it
+ * had begun before. */
+static double turn_records_late(const struct turn_records *records, size_t at,
+				double given_s)
+{
+	const struct turn_made *made = &records->made[at];
+	const struct turn_made *last = made - records->window->trace->loader.workers;
+
+	return made->begin_s - fmax(given_s, last->begin_s + last->batch.made_s);
+}
+
+static double turn_records_off(double took)
+{
+	return took >= 0 ? took : -took * IMPOSSIBLE;
+}
+
+/* How far from delivery `one`, of batch `at`, the batch began that was given out in its course:
+ * it can't have begun before, and began soon after if its worker was free. */
+static double turn_records_misgiven(const struct turn_records *records, size_t at,
+				    const struct turn_delivery *one)
+{
+	size_t next = turn_records_given(records, at);
+	double early;
+
+	if (next == records->batch_count)
+		return 0;
+	early = turn_records_late(records, next, fmax(one->requested_s, one->made_s));
+	if (early < 0)
+		return turn_records_off(early);
+	return fmax(0, turn_records_late(records, next, one->delivered_s));
+}
+
+/* How far deliveries are from when their batches were made, and others begun, on average; of
+ * the records from `from` on. */
+static double turn_records_misfit(const struct turn_records *records, size_t from)
+{
+	size_t at = records->settle, i = from;
 	double misfit = 0;
 
-	for (size_t i = 0; i < records->record_count && at < records->batch_count;
-	     i++) {
+	for (; i < records->record_count && at < records->batch_count; i++) {
 		struct turn_delivery one =
 			turn_records_delivery(records, &records->records[i], at);
 		double took = one.delivered_s - fmax(one.requested_s, one.made_s);
 
-		misfit += took >= 0 ? took : -took * IMPOSSIBLE;
+		misfit += turn_records_off(took);
+		misfit += turn_records_misgiven(records, at, &one);
 		at += records->records[i].steps;
 	}
-	return misfit;
+	return i > from ? misfit / (double)(i - from) : INFINITY;
 }
 
 /* Sets the least number of batches that came before the first step, and returns the most.
- * An epoch that was seen to end had all of its batches delivered, or the program left it. */
+ * An epoch that was seen to end had all of its batches delivered, or the program left it, or
+ * an evaluation began in its last step, which has no record then. */
 static size_t turn_records_before(struct turn_records *records,
 				  const struct turn_span *span)
 {
@@ -173,7 +222,7 @@ static size_t turn_records_before(struct turn_records *records,
 		steps += records->records[i].steps;
 	most = room > steps ? room - steps : 0;
 	if (span->ended && (span->first || most == 0)) {
-		records->settle = most;
+		records->settle = most > MOST_BEFORE ? most - MOST_BEFORE : 0;
 		return most;
 	}
 	if (span->all)
@@ -187,6 +236,7 @@ static size_t turn_records_before(struct turn_records *records,
 struct turn_fit {
 	double misfit;
 	size_t rank, settle;
+	size_t from; /* the first record whose batch there is */
 };
 
 /* Of several that fit alike the one with most batches before: in the others, workers that
@@ -196,12 +246,26 @@ static void turn_records_fit(struct turn_records *records, size_t rank, size_t l
 {
 	records->settle = least;
 	do {
-		double misfit = turn_records_misfit(records);
+		double misfit = turn_records_misfit(records, 0);
 
 		if (misfit < best->misfit ||
 		    (misfit <= best->misfit && records->settle > best->settle))
-			*best = (struct turn_fit){misfit, rank, records->settle};
+			*best = (struct turn_fit){misfit, rank, records->settle, 0};
 	} while (++records->settle <= most);
+}
+
+/* The same, where batches of the first records were made before any was recorded. */
+static void turn_records_fit_later(struct turn_records *records, size_t rank,
+				   struct turn_fit *best)
+{
+	records->settle = 0;
+	for (size_t from = 1; from <= MOST_BEFORE && from < records->record_count;
+	     from++) {
+		double misfit = turn_records_misfit(records, from);
+
+		if (misfit < best->misfit)
+			*best = (struct turn_fit){misfit, rank, 0, from};
+	}
 }
 
 /* The workers' turns are known, but not whose was the first, nor, of an epoch, how many
@@ -213,13 +277,17 @@ static void turn_records_order(struct turn_records *records,
 	size_t most = turn_records_before(records, span);
 	size_t workers = turn_order(records->made, count);
 	size_t least = records->settle;
-	struct turn_fit best = {INFINITY, 0, least};
+	struct turn_fit best = {INFINITY, 0, least, 0};
 
 	for (size_t i = 0; i < workers && workers * count <= MOST_TRIED; i++) {
 		turn_records_fit(records, i, least, most, &best);
+		if (span->first)
+			turn_records_fit_later(records, i, &best);
 		turn_order_next(records->made, count, workers);
 	}
 	records->settle = best.settle;
+	records->records += best.from;
+	records->record_count -= best.from;
 	for (size_t i = 0; i < best.rank; i++)
 		turn_order_next(records->made, count, workers);
 	for (size_t i = 0; i < count; i++)
@@ -286,24 +354,14 @@ void turn_records_free(struct turn_records *records)
 	*records = (struct turn_records){0};
 }
 
-/* How long its worker took to begin the batch that was given out when batch `at` was
- * delivered. In any order it is not known which, and without workers there is none. */
 static void turn_records_pickup(const struct turn_records *records, size_t at,
 				double given_s, struct turn_costs *costs)
 {
-	const struct trace_loader *loader = &records->window->trace->loader;
-	size_t workers = loader->workers, next = at + workers * loader->prefetch;
-	const struct turn_made *made = records->made, *last;
+	size_t next = turn_records_given(records, at);
 
-	if (loader->any_order || workers == 0 || next < workers ||
-	    next >= records->batch_count)
+	if (next == records->batch_count)
 		return;
-	last = &made[next - workers];
-	if (last->worker != made[next].worker)
-		return;
-	costs->pickup_s +=
-		fmax(0, made[next].begin_s -
-				fmax(given_s, last->begin_s + last->batch.made_s));
+	costs->pickup_s += fmax(0, turn_records_late(records, next, given_s));
 	costs->pickups++;
 }
 

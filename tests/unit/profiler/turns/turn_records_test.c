@@ -312,6 +312,50 @@ TEST(batches_that_the_first_step_took_are_counted_by_what_fits)
 	session_free(trace);
 }
 
+/* Batch `number` of an epoch whose first step was asked for then: it takes 10 ms, as soon as
+ * one before it was delivered and it was given out. */
+static void make_early(struct trace_batch *batch, unsigned number, uint64_t first_ns)
+{
+	const unsigned ahead = WORKERS * 2, round = number / WORKERS;
+	uint64_t given_ns = first_ns - ns(30) + ns(round * 10.);
+
+	if (number >= ahead)
+		given_ns = first_ns + ns((number - ahead) * 30. + handover_ms);
+	batch->begin_ns = given_ns;
+	batch->end_ns = given_ns + ns(10);
+}
+
+/* An evaluation began in the epoch's last step, so that it has no record. All batches lay
+ * ready, and any number of them before the first step would fit when they were made: not when
+ * the next ones were given out. */
+TEST(batches_that_lay_ready_are_told_apart_by_when_others_began)
+{
+	struct trace *trace = observed_epochs();
+	struct trace_window *window = &trace->windows[0];
+	struct trace_step *steps = &trace->steps[window->first_step];
+	uint64_t first_ns = steps[12].request_ns - ns(30);
+	struct turn_records records;
+	struct window all;
+	size_t at = 0;
+
+	for (unsigned i = 0; i < window->step_records; i++)
+		steps[i].blocked_ns = ns(handover_ms);
+	for (unsigned i = 16; i < 30; i++) {
+		unsigned number = i / WORKERS * WORKERS + WORKERS - 1 - i % WORKERS;
+
+		make_early(&trace->batches[i], number - 16, first_ns);
+	}
+	memmove(&steps[24], &steps[25], (window->step_records - 25) * sizeof(*steps));
+	window->step_records--;
+	all = measured(trace, 0);
+	assert_int_equal(turn_records_next(&all, &at, &records), 0);
+	assert_int_equal(records.batch_count, 14);
+	assert_int_equal(records.record_count, 12);
+	assert_int_equal(records.settle, 1);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
 TEST(an_epoch_without_another_is_as_the_window_says)
 {
 	struct trace *trace = observed_epochs();
@@ -339,6 +383,26 @@ TEST(batches_from_before_the_window_are_not_among_its_own)
 	all = measured(trace, 0);
 	assert_int_equal(records_of(&all, &records), 0);
 	assert_int_equal(records.settle, 0);
+	expect_handover(&records);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+/* So early that steps of which there are records had them. */
+TEST(steps_whose_batches_came_before_any_record_are_left_out)
+{
+	struct trace *trace = observed_run();
+	struct trace_window *window = &trace->windows[0];
+	struct turn_records records;
+	struct window all;
+
+	window->first_batch += SETTLE + 2;
+	window->batch_records -= SETTLE + 2;
+	all = measured(trace, 0);
+	assert_int_equal(records_of(&all, &records), 0);
+	assert_int_equal(records.settle, 0);
+	assert_int_equal(records.record_count, STEPS - 2);
+	assert_int_equal(records.steps, STEPS - 2);
 	expect_handover(&records);
 	turn_records_free(&records);
 	session_free(trace);
