@@ -193,14 +193,15 @@ static bool causes_explains(const struct difference *difference, enum stage stag
 static void causes_explain(struct finding *finding, enum stage stage, bool slower,
 			   char *text)
 {
-	unsigned count = 0;
+	unsigned count = 0, reasons = 0; /* a part is where, and not why */
 
 	for (unsigned i = 0; i < finding->differences.count && count < EXPLAINED; i++) {
 		const struct difference *difference = &finding->differences.list[i];
 
 		if (!causes_explains(difference, stage, slower) ||
-		    (difference->rank == DIFFERENCE_BESIDE && count > 0))
+		    (difference->rank == DIFFERENCE_BESIDE && reasons > 0))
 			continue;
+		reasons += difference->rank != DIFFERENCE_PART;
 		append(text, "%s%s", count++ == 0 ? ": " : "; ", difference->text);
 		finding->used[i] = true;
 	}

@@ -13,6 +13,7 @@ enum difference_rank {
 	DIFFERENCE_SET,      /* settings, data set */
 	DIFFERENCE_MEASURED, /* what came of these: hits, bytes from storage */
 	DIFFERENCE_MACHINE,
+	DIFFERENCE_PART, /* of what is slower: told where that is, and what may be why */
 	DIFFERENCE_BESIDE, /* may matter: where nothing better explains it */
 	DIFFERENCE_EFFECT  /* of another stage: explains, but is no difference */
 };

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TIMED .05  /* what a run of the same differs by in a number without interval */
-#define DRAWN .25  /* the same of the sizes of some samples that were drawn */
-#define SIZES .005 /* of means over a data set */
+#define TIMED      .05 /* what a run of the same differs by in a number without interval */
+#define PART_TIMED .15  /* the same of a transform's time, of a few batches */
+#define PART_LEAST .1   /* of what a sample takes: a smaller part is no cause */
+#define DRAWN      .25  /* the same of the sizes of some samples that were drawn */
+#define SIZES      .005 /* of means over a data set */
 
 /* "shards/" of "/data/shards". */
 static void differences_data_where(char *to, size_t size, const char *path)
@@ -275,10 +277,52 @@ static void differences_data_measured(struct differences *all,
 	difference_number(all, &cpu, base->cpu_s_per_sample, now->cpu_s_per_sample);
 }
 
+/* A transform or the like that was or is much of what making a sample takes, by the clock of a
+ * few batches; NULL: it was not there, or is no longer. */
+static void differences_data_part(struct differences *all,
+				  const struct profile_part *base,
+				  const struct profile_part *now)
+{
+	const struct difference_kind kind = {now == NULL ? base->name : now->name,
+					     DIFFERENCE_PART, BY_STAGE(0, SLOW, 0, 0),
+					     AMOUNT_SECONDS, PART_TIMED};
+	double share =
+		fmax(base == NULL ? 0 : base->share, now == NULL ? 0 : now->share);
+	struct difference *found = NULL;
+
+	if (share >= PART_LEAST)
+		found = difference_number(all, &kind, base == NULL ? 0 : base->mean_s,
+					  now == NULL ? 0 : now->mean_s);
+	if (found != NULL)
+		differences_append(found->text, sizeof(found->text), " a sample");
+}
+
+static void differences_data_parts(struct differences *all, const struct profile *base,
+				   const struct profile *now)
+{
+	if (base->part_count == 0 || now->part_count == 0)
+		return;
+	for (size_t i = 0; i < now->part_count; i++) {
+		const struct profile_part *part = &now->parts[i];
+
+		if (profile_part_of(now, part->name) == part)
+			differences_data_part(all, profile_part_of(base, part->name),
+					      part);
+	}
+	for (size_t i = 0; i < base->part_count; i++) {
+		const struct profile_part *part = &base->parts[i];
+
+		if (profile_part_of(base, part->name) == part &&
+		    profile_part_of(now, part->name) == NULL)
+			differences_data_part(all, part, NULL);
+	}
+}
+
 void differences_of_data(struct differences *all, const struct profile *base,
 			 const struct profile *now)
 {
 	differences_data_counted(all, base, now);
 	differences_data_set(all, base, now);
 	differences_data_measured(all, base, now);
+	differences_data_parts(all, base, now);
 }

@@ -402,6 +402,39 @@ TEST_WITH(other_programs_explain, setup, teardown)
 	assert_null(strstr(causes.text[0], "other programs"));
 }
 
+/* A part tells where, and what may be why stands beside it; alone it is no cause. */
+TEST_WITH(the_transform_that_takes_longer_is_named, setup, teardown)
+{
+	struct profile_part was[] = {{(char[]){"ToTensor"}, 32, .001, .5},
+				     {(char[]){"RandomCrop"}, 32, .001, .5}};
+	struct profile_part is[] = {{(char[]){"GaussianBlur"}, 32, .006, .6},
+				    {(char[]){"ToTensor"}, 32, .003, .3},
+				    {(char[]){"RandomCrop"}, 32, .0011, .1}};
+	struct causes back;
+
+	base.parts = was;
+	base.part_count = 2;
+	now.parts = is;
+	now.part_count = 3;
+	causes_find(&base, &now, &causes);
+	assert_int_equal(causes.count, 0);
+	slow(0, 1, 0);
+	base.busy.others_cpu_share = .01;
+	now.busy.others_cpu_share = .9;
+	causes_find(&base, &now, &causes);
+	causes_find(&now, &base, &back);
+	base.parts = now.parts = NULL; /* they are the test's */
+	base.part_count = now.part_count = 0;
+	assert_non_null(strstr(back.text[0],
+			       ": GaussianBlur fell from 6 ms to none a sample; "));
+	assert_string_equal(
+		causes.text[0],
+		"prep stall +30.0 points: GaussianBlur grew from none to 6 ms a "
+		"sample; ToTensor grew from 1 ms to 3 ms a sample; CPU time of other "
+		"programs "
+		"grew from 1% to 90%");
+}
+
 TEST_WITH(jobs_beside_explain, setup, teardown)
 {
 	slow(1, 0, 0);
