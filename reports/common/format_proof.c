@@ -38,6 +38,13 @@ static bool format_is_apart(const struct profile *profile, double share,
 	return gap > APART || gap > sure + (half > 0 ? half : 0);
 }
 
+/* How long training waits is not known: nothing is apart from that. */
+static bool format_is_open(const struct profile *profile)
+{
+	return isfinite(profile->stalls[STAGE_COMPUTE].low) &&
+	       !profile_has_answer(profile);
+}
+
 /* All that training waits, by the second measurement; of a stage that it does not see, by
  * the first. */
 static double format_proof_wait(const struct profile *profile)
@@ -56,7 +63,7 @@ enum format_proof format_proof_judge(const struct profile *profile)
 {
 	bool apart = false;
 
-	if (!format_has_proof(profile))
+	if (!format_has_proof(profile) || format_is_open(profile))
 		return FORMAT_AGREES;
 	if (format_is_apart(profile, 1 - format_proof_wait(profile),
 			    &profile->stalls[STAGE_COMPUTE]))

@@ -464,6 +464,12 @@ TEST(of_measurements_that_disagree_it_is_said_which_to_trust)
 	       "the second measurement disagrees by 30.0 points; trust the first, as "
 	       "the "
 	       "program asks for batches before it needs them");
+	/* Of which nothing is known none can be trusted. */
+	profile.stalls[STAGE_COMPUTE] = (struct interval){.57, .29, .85};
+	profile.stalls[STAGE_PREP] = (struct interval){.43, .15, .71};
+	profile.stalls[STAGE_FETCH] = (struct interval){0, 0, 0};
+	set_second(&profile, .31, 0);
+	writes(format_disagreement, &profile, "");
 	profile_free(&profile);
 }
 
