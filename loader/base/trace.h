@@ -348,7 +348,9 @@ struct trace_step {
 	uint64_t request_ns; /* the program asked for the first batch */
 	uint64_t end_ns;     /* it asked for the batch after the last */
 	uint64_t blocked_ns; /* of this, waiting inside dsa_next() */
-	uint64_t longest_ns; /* longest compute part (wall less blocked) of one step */
+	uint64_t
+		longest_ns; /* longest compute part (wall less blocked) of one step; where a
+			      * program takes several batches before it computes, of each */
 	uint32_t window;
 	uint32_t steps;
 	uint32_t samples;

@@ -129,39 +129,42 @@ static void store_step(struct driver *driver, const struct trace_step *step)
 	atomic_store_explicit(&trace->step_count, at + 1, memory_order_release);
 }
 
-/* Of `whole` what the first `done` of `count` alike have. */
-static uint64_t record_part(uint64_t whole, uint32_t done, uint32_t count)
+/* Takes the first batch off a step in which the program took several: until it had that one. */
+static struct trace_step record_take(struct trace_step *step, uint64_t wait_ns)
 {
-	return whole / count * done + whole % count * done / count;
-}
-
-/* Part `i` of so many, alike, of a step in which a program took so many batches: else what
- * it computes after the last of them would look like a pause. */
-static struct trace_step step_part(const struct trace_step *step, uint32_t i,
-				   uint32_t count)
-{
-	uint64_t wall = step->end_ns - step->request_ns;
-	uint64_t blocked = step->blocked_ns < wall ? step->blocked_ns : wall;
 	struct trace_step part = *step;
 
 	part.steps = 1;
-	part.request_ns = step->request_ns + record_part(wall, i, count);
-	part.end_ns = step->request_ns + record_part(wall, i + 1, count);
-	wall = part.end_ns - part.request_ns;
-	part.blocked_ns =
-		record_part(blocked, i + 1, count) - record_part(blocked, i, count);
-	if (part.blocked_ns > wall) /* by rounding */
-		part.blocked_ns = wall;
-	part.longest_ns = wall - part.blocked_ns;
-	part.samples = (uint32_t)(record_part(step->samples, i + 1, count) -
-				  record_part(step->samples, i, count));
+	part.samples = step->samples / step->steps;
+	part.blocked_ns = wait_ns < step->blocked_ns ? wait_ns : step->blocked_ns;
+	part.end_ns = step->request_ns + part.blocked_ns;
+	step->steps--;
+	step->samples -= part.samples;
+	step->blocked_ns -= part.blocked_ns;
+	step->request_ns = part.end_ns;
 	return part;
+}
+
+/* Of each batch a record. What the program computes after the last of several is of all of them
+ * alike, or it would look like a pause. */
+static void record_store(struct driver *driver, struct trace_step step)
+{
+	uint64_t wall = step.end_ns - step.request_ns;
+
+	if (step.blocked_ns > wall)
+		step.blocked_ns = wall;
+	step.longest_ns = (wall - step.blocked_ns) / step.steps;
+	for (int i = 0; i < DRIVER_TOGETHER && step.steps > 1; i++) {
+		struct trace_step part = record_take(&step, driver->waits[i]);
+
+		store_step(driver, &part);
+	}
+	store_step(driver, &step);
 }
 
 void record_step(struct driver *driver, uint64_t now)
 {
 	struct trace_step *step = &driver->step;
-	uint32_t batches = driver_step_batches(driver);
 
 	if (!driver->stepping)
 		return;
@@ -169,13 +172,10 @@ void record_step(struct driver *driver, uint64_t now)
 	if (driver->window == NULL || !driver->measuring)
 		return;
 	step->end_ns = now;
-	driver->window->steps += batches;
+	step->steps = driver_step_batches(driver);
+	driver->window->steps += step->steps;
 	driver->window->samples += step->samples;
-	for (uint32_t i = 0; i < batches; i++) {
-		struct trace_step part = step_part(step, i, batches);
-
-		store_step(driver, &part);
-	}
+	record_store(driver, *step);
 }
 
 void record_extend(const struct driver *driver, uint64_t now)

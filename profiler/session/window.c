@@ -166,7 +166,8 @@ static double typical_ns(const struct trace_step *steps, size_t count)
 	double compute[TRACE_WINDOW_STEPS];
 
 	for (size_t i = 0; i < count; i++)
-		compute[i] = compute_ns(&steps[i]);
+		compute[i] = steps[i].steps == 1 ? (double)steps[i].longest_ns
+						 : compute_ns(&steps[i]);
 	return median(compute, count);
 }
 

@@ -325,8 +325,10 @@ static int turn_records_steps(struct turn_records *records)
 	records->steps = records->settle;
 	for (size_t i = 0; i < records->record_count; i++)
 		turn_records_add_step(records, &records->records[i], room);
-	for (size_t i = 0; i < records->settle; i++)
-		records->compute_s[i] = records->compute_s[records->settle];
+	for (size_t i = 0; i < records->settle && records->steps > records->settle; i++)
+		records->compute_s[i] = /* it is not known: as those that follow */
+			records->compute_s[records->settle +
+					   i % (records->steps - records->settle)];
 	return records->steps < records->settle + STEPS_ENOUGH ? -ENODATA : 0;
 }
 

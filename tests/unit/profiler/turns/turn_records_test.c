@@ -148,6 +148,27 @@ TEST(a_window_is_read_in_the_order_of_turns)
 	session_free(trace);
 }
 
+/* All that two batches are computed for comes after the second: of steps of which nothing is
+ * recorded, too. */
+TEST(steps_before_the_records_compute_as_those_in_them)
+{
+	struct trace *trace = run_of(1, 0);
+	struct trace_step *steps = &trace->steps[trace->windows[2].first_step];
+	struct window window;
+	struct turn_records records;
+
+	for (unsigned i = 0; i < STEPS; i += 2) {
+		steps[i].end_ns = steps[i].request_ns + steps[i].blocked_ns;
+		steps[i + 1].request_ns = steps[i].end_ns;
+	}
+	window = measured(trace, 2);
+	assert_int_equal(records_of(&window, &records), 0);
+	for (size_t i = 0; i < SETTLE + STEPS; i++)
+		close_to(records.compute_s[i], i % 2 * 2 * step_ms * 1e-3, 1e-6);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
 TEST(a_pause_is_no_time_of_the_window)
 {
 	struct trace *trace = run_of(1, 0);
