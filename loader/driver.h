@@ -90,7 +90,7 @@ struct driver_ops {
 };
 
 /* Of a loader whose batches come in rounds: thrown away, and measured at the least. */
-enum { DRIVER_SETTLE_ROUNDS = 2, DRIVER_ROUNDS = 4, DRIVER_TOGETHER = 64 };
+enum { DRIVER_SETTLE_ROUNDS = 2, DRIVER_ROUNDS = 4 };
 
 /* Trace, process, operations and loader outlive the driver. */
 struct driver_parts {
@@ -146,10 +146,10 @@ struct driver {
 	/* The step that is under way, and how steps go into records. */
 	bool stepping;
 	struct trace_step step;
-	uint64_t
-		waits[DRIVER_TOGETHER]; /* for its first batches, one after the other */
-	uint32_t merge;                 /* steps a record */
-	bool across;                    /* epochs: they are too many to be kept apart */
+	/* For its first batches, one after the other. */
+	uint64_t waits[TRACE_TOGETHER];
+	uint32_t merge; /* steps a record */
+	bool across;    /* epochs: they are too many to be kept apart */
 };
 
 /* True where a loader may drive after one that closed: windows of different loaders

@@ -319,8 +319,10 @@ def check_ahead(scratch):
     rates = [w["rate_per_s"] for w in windows if w["used"] and w["kind"] == "synthetic"]
     tap.ok(rates and sorted(rates)[len(rates) // 2] < 1.3 * 400,
            "windows do not have what fills the queue", *windows)
-    tap.ok(result["loader"].get("reads_ahead") is True, "a thread's batches are told",
-           result["loader"])
+    tap.ok(result["loader"].get("reads_ahead") is True and
+           "for a queue" in result.get("second_proof", {}).get("basis", ""),
+           "a thread's batches are told, and what training waits for them",
+           result["loader"], result.get("second_proof"))
     tap.ok(done.returncode == 0 and done.stdout.count("an epoch's end") <= 1 and
            "did not leave" not in done.stdout, "a thread asks for batches: the program ends",
            done.returncode, done.stdout[-2000:], done.stderr)

@@ -58,6 +58,7 @@ enum {
 	TRACE_THREADS = 192, /* in a process slot */
 	TRACE_WINDOWS = 1024,
 	TRACE_STEPS = 1 << 17,
+	TRACE_TOGETHER = 64, /* batches that a program takes for a step, at most */
 	TRACE_WINDOW_STEPS = 1024, /* step records of one window; then they merge */
 	TRACE_SAMPLES = 1 << 18,
 	TRACE_BATCHES = 1 << 15,
@@ -194,7 +195,7 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(listing_gets, "requests that listed a remote data set")                      \
 	X(hedged_gets, "requests beside those whose answers were late")                \
 	X(backwards, "backward passes, where another thread takes the batches")        \
-	X(backward_ns, "from one of them to the next, up to the last")
+	X(backward_ns, "from the one before the first of them to the last")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,
@@ -348,9 +349,9 @@ struct trace_step {
 	uint64_t request_ns; /* the program asked for the first batch */
 	uint64_t end_ns;     /* it asked for the batch after the last */
 	uint64_t blocked_ns; /* of this, waiting inside dsa_next() */
-	uint64_t
-		longest_ns; /* longest compute part (wall less blocked) of one step; where a
-			      * program takes several batches before it computes, of each */
+	/* Longest compute part (wall less blocked) of one step. Where a program takes several
+	 * batches before it computes, each has as much of that. */
+	uint64_t longest_ns;
 	uint32_t window;
 	uint32_t steps;
 	uint32_t samples;

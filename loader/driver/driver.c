@@ -113,7 +113,7 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 		      uint64_t blocked_ns)
 {
-	if (driver->step.steps < DRIVER_TOGETHER)
+	if (driver->step.steps < TRACE_TOGETHER)
 		driver->waits[driver->step.steps] = blocked_ns;
 	driver->step.steps++;
 	driver->step.blocked_ns += blocked_ns;

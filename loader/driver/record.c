@@ -50,13 +50,17 @@ static void record_merge(struct trace_step *record, const struct trace_step *nex
 		record->longest_ns = next->longest_ns;
 }
 
-/* True where the longest step of one is a pause among those of the other. */
+/* True where the longest step of one is a pause among those of the other. What several batches
+ * are computed for together is not in the records of all of them. */
 static bool record_pauses(const struct trace_step *one, const struct trace_step *other)
 {
 	uint64_t compute = other->end_ns - other->request_ns - other->blocked_ns;
+	uint64_t usual = compute / other->steps;
 
+	if (usual < other->longest_ns)
+		usual = other->longest_ns;
 	return one->longest_ns > TRACE_PAUSE_NS &&
-	       one->longest_ns > TRACE_PAUSE_TIMES * (compute / other->steps);
+	       one->longest_ns > TRACE_PAUSE_TIMES * usual;
 }
 
 /* True where one may take in the one that follows: of an epoch alone, and no pause, while
@@ -154,7 +158,7 @@ static void record_store(struct driver *driver, struct trace_step step)
 	if (step.blocked_ns > wall)
 		step.blocked_ns = wall;
 	step.longest_ns = (wall - step.blocked_ns) / step.steps;
-	for (int i = 0; i < DRIVER_TOGETHER && step.steps > 1; i++) {
+	for (int i = 0; i < TRACE_TOGETHER && step.steps > 1; i++) {
 		struct trace_step part = record_take(&step, driver->waits[i]);
 
 		store_step(driver, &part);

@@ -187,19 +187,21 @@ static bool causes_explains(const struct difference *difference, enum stage stag
 }
 
 /*
- * The surest and largest differences that can have this effect; what only may matter
- * if there are no others.
+ * The surest and largest differences that can have this effect; of what only may matter some
+ * where no other one tells why. Parts tell where: they leave room for that.
  */
 static void causes_explain(struct finding *finding, enum stage stage, bool slower,
 			   char *text)
 {
-	unsigned count = 0, reasons = 0; /* a part is where, and not why */
+	unsigned count = 0, reasons = 0;
 
 	for (unsigned i = 0; i < finding->differences.count && count < EXPLAINED; i++) {
 		const struct difference *difference = &finding->differences.list[i];
 
 		if (!causes_explains(difference, stage, slower) ||
-		    (difference->rank == DIFFERENCE_BESIDE && reasons > 0))
+		    (difference->rank == DIFFERENCE_BESIDE && reasons > 0) ||
+		    (difference->rank == DIFFERENCE_PART && reasons == 0 &&
+		     count == EXPLAINED - 1))
 			continue;
 		reasons += difference->rank != DIFFERENCE_PART;
 		append(text, "%s%s", count++ == 0 ? ": " : "; ", difference->text);

@@ -329,17 +329,20 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 
 /* ---- libdsa's, and what is read ahead into a queue ---- */
 
-/* What the windows of a stage are blocked more than those of the stage above. For copies
- * the program's streams wait, and not dsa_next_device(): of them it says nothing. */
+/* What the windows of a stage are blocked more than those of the stage above; the first of them
+ * only where a queue takes time that has batches. For copies the program's streams wait, and
+ * not dsa_next_device(): of them it says nothing. */
 static void by_difference(const struct window *windows, size_t count,
 			  struct proof *proof)
 {
 	struct sums parts[STAGES][EPOCH_PARTS] = {0}, sums[STAGES];
 	const struct sums *real = &sums[STAGE_REAL], *cached = &sums[STAGE_PREP];
+	bool apart = count > 0 && windows[0].trace->loader.apart;
 	double before = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (proof_counts(&windows[i], windows[i].kind, false))
+		if (proof_counts(&windows[i], windows[i].kind, false) &&
+		    !window_empties_queue(&windows[i]))
 			proof_add(
 				&parts[stage_of_kind(windows[i].kind)][windows[i].part],
 				&windows[i], 0);
@@ -347,21 +350,20 @@ static void by_difference(const struct window *windows, size_t count,
 		sums[i] = proof_sum(parts[i]);
 	if (real->windows == 0 || cached->windows == 0)
 		return;
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
+	for (int i = apart ? STAGE_COMPUTE : STAGE_COMPUTE + 1; i < STAGES; i++) {
 		double blocked = sums[i].blocked / sums[i].samples /
 				 (real->wall / real->samples);
 
 		if (sums[i].windows == 0)
 			continue;
-		if (i != STAGE_COPY)
+		if (i != STAGE_COPY && i != STAGE_COMPUTE)
 			proof->share[i] = blocked - before;
 		before = blocked;
 	}
 	snprintf(proof->basis, sizeof(proof->basis),
 		 "%s in %u cached and %u real windows",
-		 windows[0].trace->loader.apart
-			 ? "time that training waited for a queue"
-			 : "time blocked in dsa_next()",
+		 apart ? "time that training waited for a queue"
+		       : "time blocked in dsa_next()",
 		 cached->windows, real->windows);
 }
 

@@ -8,6 +8,8 @@ changed.
                      fetchers' fetch                 in the workers: what a batch took
                      DataLoader.__iter__             ends loops, or goes on where it was
                      torch.autograd.backward         which loader is trained from
+                     queue.Queue.get                 how long training waits for another
+                                                     thread that reads ahead of it
                      OneCycleLR.get_lr               goes on beyond its last step
 
 The driver of the windows is in libdsa-io.so (profiler/hook/hook.h), which is preloaded; here
@@ -36,13 +38,14 @@ from dsa_driver import (ONLY_WATCHES, OWN_EPOCHS, Driver, Unmeasured, copied, de
 from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
-from dsa_training import Training, patch_backward, patch_queue
+from dsa_training import Training, gets_of, patch_backward, patch_queue, waited_ns
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED = 1, 2  # enum trace_beyond
 SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
+PASSES = 8  # backward passes, after which training is known to wait for no queue
 SINGLES = 16  # iterators of a loader in a row that gave a batch each
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -83,6 +86,8 @@ class Hook:
         self.backwards = 0
         self.trained_ns = 0  # the last one began then
         self.trains_in = None  # the thread of the last one
+        self.training_now = False  # one is under way
+        self.gets = None  # how often it had waited for a queue before the first one
         self.asked_ns = None  # a batch, before there is a driver,
         self.waited_ns = 0  # and for a backward so far
         self.observes = None  # what dsa wants, once that was looked at
@@ -236,8 +241,9 @@ class Hook:
         if it._dsa_steps == 0:
             return False
         if self.is_trained(it):
-            # Where another thread does, it has taken its second batch: from a queue?
-            return self.trains_in == threading.get_ident() or self.backwards > 1
+            # Another thread that does waits for a queue before its next step, or for none.
+            return (self.trains_in == threading.get_ident() or self.awaits_queue() or
+                    self.backwards > PASSES)
         if self.observes == ONLY_WATCHES and "dsa" not in sys.modules:  # whose loader may come
             return self.early
         return self.has_waited(it)
@@ -313,7 +319,7 @@ class Hook:
             raise Unmeasured("--epochs=own needs a loader that has a length")
         serves, self.by_backward = self.served(it), self.is_trained(it)
         self.training = Training(self.backwards, self.by_backward, self.trained_ns,
-                                 self.reads_ahead(), self.trains_in)
+                                 self.reads_ahead(), self.awaits_queue())
         loading = Loading(self.module, self.plain, self.library,
                           self.observes == ONLY_WATCHES)
         together = Together(loading)
@@ -339,6 +345,10 @@ class Hook:
     def reads_ahead(self):
         """Another thread trains than this one, which takes the batches."""
         return self.by_backward and self.trains_in != threading.get_ident()
+
+    def awaits_queue(self):
+        """The thread that trains has waited for one since its first step."""
+        return self.gets is not None and gets_of(self.trains_in) > self.gets
 
     def note_interrupts(self):
         """A program that the user interrupts did not run out of steps."""
@@ -378,7 +388,7 @@ class Hook:
             count(dataset) * (stream.most if stream.whole else 1), count(it._index_sampler),
             batch or stream.most, workers, it._prefetch_factor if workers else 0, not in_order,
             no_list, not self.by_backward,
-            apart=self.reads_ahead() + self.training.is_awaited)
+            apart=self.reads_ahead() and 1 + self.training.is_awaited)
 
     # -- its steps --
 
@@ -418,7 +428,8 @@ class Hook:
             library.trained(*self.training.passes(self.backwards, self.trained_ns))
         if not self.takes_more(entered) and not library.request(entered):
             self.leave()
-        began = now()
+        began, trainer = now(), self.trains_in
+        waited = waited_ns(trainer)
         if loading.source in POOLED:
             if loading.source == LOADED and device() is None:
                 library.await_made()
@@ -432,7 +443,7 @@ class Hook:
                 if self.over and self.ends_workers(it):
                     self.library.epoch_end(now() - began)
                 raise
-        library.delivered(count, self.training.blocked(self.trains_in, now() - began))
+        library.delivered(count, self.training.blocked(trainer, began, waited))
         it._dsa_steps += 1
         return batch
 

@@ -13,24 +13,28 @@ FILLS_NS = 10**9  # in which another thread than trains takes them
 
 now = time.monotonic_ns
 
-waits = {}  # of threads in queue.Queue.get(): ns so far, and since when one does; None: not now
+waits = {}  # of threads in queue.Queue.get(): ns so far, since when one does, and how often
 
 
 def waited_ns(thread):
     """So far."""
-    spent, since = waits.get(thread, (0, None))
+    spent, since, _ = waits.get(thread, (0, None, 0))
     return spent + (0 if since is None else now() - since)
+
+
+def gets_of(thread):
+    """How often it began to wait."""
+    return waits.get(thread, (0, None, 0))[2]
 
 
 class Training:
     """Of the loader that drives."""
 
-    def __init__(self, backwards, trained, last_ns=0, reads_ahead=False, trainer=None):
+    def __init__(self, backwards, trained, last_ns=0, reads_ahead=False, awaited=False):
         self.backwards = self.told = backwards  # so far, and when libdsa-io was told last
         self.last_ns = last_ns  # of the last one then
         self.reads_ahead = reads_ahead  # another thread than trains takes the batches
-        self.is_awaited = reads_ahead and trainer in waits  # from a queue
-        self.waited = waited_ns(trainer)  # so far
+        self.is_awaited = reads_ahead and awaited  # from a queue
         self.idle = 0 if trained else None  # batches since the last one; None: none came
         self.usual = 0  # the most of them within an epoch
         self.taken = 0  # batches of the step under way,
@@ -57,13 +61,11 @@ class Training:
         took_ns, self.last_ns = last_ns - self.last_ns, last_ns
         return since, took_ns
 
-    def blocked(self, trainer, took_ns):
-        """How long training waited since it was asked last, or for the batch that took so long
-        to come."""
+    def blocked(self, trainer, began, waited):
+        """How long training waited since it `began`, until when it had waited so long."""
         if not self.is_awaited:
-            return took_ns
-        since, self.waited = self.waited, waited_ns(trainer)
-        return max(0, self.waited - since)
+            return now() - began
+        return max(0, waited_ns(trainer) - waited)
 
     def takes_more(self, backwards, entered, ahead, may):
         """Of a program that takes several batches before it trains from them, or a thread of
@@ -89,15 +91,21 @@ def patch_backward(hook):
 
     @functools.wraps(plain)
     def backward(*args, **kwargs):
-        hook.trains_in = hook.trains_in or threading.get_ident()
+        thread, inside = threading.get_ident(), hook.training_now
+        if not inside:  # one may be inside another, in a thread of torch's
+            hook.training_now = True
+            hook.trains_in = thread
+            if hook.gets is None:
+                hook.gets = gets_of(thread)
         hook.trained_ns = now()
         hook.backwards += 1
         if hook.is_apart:
             guarded(hook, hook.note_apart)
         try:
             return plain(*args, **kwargs)
-        finally:  # one may be inside another, in a thread of torch's
-            hook.trains_in = threading.get_ident()
+        finally:
+            if not inside:
+                hook.training_now = False
 
     torch.autograd.backward = backward
     patch_schedule(hook, torch.optim.lr_scheduler.OneCycleLR)
@@ -108,14 +116,16 @@ def patch_queue():
     plain = queue.Queue.get
 
     @functools.wraps(plain)
-    def get(self, *args, **kwargs):
+    def get(self, block=True, timeout=None):
+        if not block:
+            return plain(self, block, timeout)
         thread, began = threading.get_ident(), now()
-        spent, _ = waits.get(thread, (0, None))
-        waits[thread] = spent, began
+        spent, _, count = waits.get(thread, (0, None, 0))
         try:
-            return plain(self, *args, **kwargs)
+            waits[thread] = spent, began, count + 1
+            return plain(self, block, timeout)
         finally:
-            waits[thread] = spent + now() - began, None
+            waits[thread] = spent + now() - began, None, count + 1
 
     queue.Queue.get = get
 

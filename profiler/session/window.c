@@ -15,7 +15,9 @@
 #define NOTHING (1. / 8)  /* of all that is computed: what steps do between pauses */
 #define OFTEN   (1. / 16) /* of the steps: pauses that come so often are of the loop */
 
-#define NEARLY .2 /* of what a backward pass trains from */
+#define EMPTIES     1.05 /* times what its thread put into a queue was trained from */
+#define FEW_BEFORE  .1   /* of the backward passes */
+#define MUCH_QUEUED 1.6  /* times what was trained from, with what a queue holds */
 
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 
@@ -165,9 +167,12 @@ static double typical_ns(const struct trace_step *steps, size_t count)
 {
 	double compute[TRACE_WINDOW_STEPS];
 
-	for (size_t i = 0; i < count; i++)
-		compute[i] = steps[i].steps == 1 ? (double)steps[i].longest_ns
-						 : compute_ns(&steps[i]);
+	for (size_t i = 0; i < count; i++) {
+		compute[i] = compute_ns(&steps[i]);
+		if (steps[i].steps == 1 ||
+		    compute[i] == 0) /* the last of several has it */
+			compute[i] = (double)steps[i].longest_ns;
+	}
 	return median(compute, count);
 }
 
@@ -260,36 +265,48 @@ static bool takes_several(const struct window *window, const struct trace_step *
 	       all - paused < NOTHING * all;
 }
 
-/* Of a backward pass, by all of the run: of whole batches, or each batch has several passes, where
- * it is nearly so and what the queue has makes the difference. */
+/*
+ * Samples that a backward pass trains from, over the whole run: of a whole number of batches,
+ * or of a whole part of one, where what the queue holds at the end may make the difference; a
+ * few passes had batches from before.
+ */
 static double window_trained_from(const struct trace_process *driver)
 {
 	double batches = (double)driver->counters[TRACE_delivered_batches],
-	       each = batches / (double)driver->counters[TRACE_backwards],
-	       whole = each >= 1 ? round(each) : 1 / round(1 / each);
+	       passes = (double)driver->counters[TRACE_backwards],
+	       each = batches / passes, most = each * (1 + FEW_BEFORE),
+	       whole = most >= 1 ? floor(most) : 1 / ceil(1 / most);
 
-	if (fabs(each / whole - 1) > NEARLY)
+	if (whole < (batches - TRACE_TOGETHER) / passes || each > MUCH_QUEUED * whole)
 		whole = each;
 	return whole * (double)driver->counters[TRACE_delivered_samples] / batches;
 }
 
-/*
- * What a thread that reads ahead of the one that trains puts into its queue was not trained
- * from: a window has no more than that, as fast as backward passes came. Where they came faster,
- * the queue had their batches.
- */
-static void window_leave_queued(struct window *window)
+/* Samples that the window would have had as fast as backward passes came, where a thread reads
+ * ahead of the one that trains; NAN: it is not known. */
+static double window_trained(const struct window *window)
 {
 	const struct trace *trace = window->trace;
 	const struct trace_process *driver = trace_driver(trace);
 	double passes = (double)window_counted(window->raw, TRACE_backwards),
-	       took_s = (double)window_counted(window->raw, TRACE_backward_ns) * 1e-9,
-	       given = (double)window->raw->samples, trained;
+	       took_s = (double)window_counted(window->raw, TRACE_backward_ns) * 1e-9;
 
 	if (!trace->loader.apart || driver == NULL || !(passes > 0 && took_s > 0))
-		return;
-	trained = passes * window_trained_from(driver) *
-		  (window->end_s - window->begin_s) / took_s;
+		return NAN;
+	return passes * window_trained_from(driver) *
+	       (window->end_s - window->begin_s) / took_s;
+}
+
+bool window_empties_queue(const struct window *window)
+{
+	return window_trained(window) > EMPTIES * (double)window->raw->samples;
+}
+
+/* What such a thread puts into its queue was not trained from. */
+static void window_leave_queued(struct window *window)
+{
+	double given = (double)window->raw->samples, trained = window_trained(window);
+
 	if (trained < given)
 		window->samples *= trained / given;
 }

@@ -72,6 +72,10 @@ unsigned window_count(const struct trace *trace);
 /* Step records of a window, cut to what the file holds; *count of them. */
 const struct trace_step *window_steps(const struct window *window, size_t *count);
 
+/* True where a thread reads ahead of the one that trains, which took more from its queue than
+ * the thread put there: it waited less than it would for long. */
+bool window_empties_queue(const struct window *window);
+
 /* True where one step of the record, which is of the window, is a pause; and where the
  * window has nothing of the record, but its time outside. */
 bool window_holds_pause(const struct window *window, const struct trace_step *step);

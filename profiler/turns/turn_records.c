@@ -12,6 +12,8 @@ enum {
 	MOST_BEFORE = 16, /* so many batches are tried that came before a first step */
 };
 
+#define CLEARLY .5 /* of a misfit: so much less is no chance */
+
 #define GAP .5 /* of a step: so far apart are steps of which one was left out */
 
 static double turn_records_s(uint64_t from_ns, uint64_t to_ns)
@@ -259,11 +261,12 @@ static void turn_records_fit_later(struct turn_records *records, size_t rank,
 				   struct turn_fit *best)
 {
 	records->settle = 0;
-	for (size_t from = 1; from <= MOST_BEFORE && from < records->record_count;
+	for (size_t from = 1;
+	     from <= MOST_BEFORE && from + STEPS_ENOUGH <= records->record_count;
 	     from++) {
 		double misfit = turn_records_misfit(records, from);
 
-		if (misfit < best->misfit)
+		if (misfit < best->misfit * (best->from == 0 ? CLEARLY : 1))
 			*best = (struct turn_fit){misfit, rank, 0, from};
 	}
 }
@@ -281,7 +284,7 @@ static void turn_records_order(struct turn_records *records,
 
 	for (size_t i = 0; i < workers && workers * count <= MOST_TRIED; i++) {
 		turn_records_fit(records, i, least, most, &best);
-		if (span->first)
+		if (span->first && !records->window->trace->loader.any_order)
 			turn_records_fit_later(records, i, &best);
 		turn_order_next(records->made, count, workers);
 	}

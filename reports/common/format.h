@@ -63,7 +63,7 @@ bool format_has_proof(const struct profile *profile);
  * Where the two differ by more than their intervals. The first compares whole steps, the
  * second sees only what the program waits in dsa_next(): when they differ in all that
  * training waits, the program does not wait as the second takes for granted; when only
- * in what for, either may be wrong.
+ * in what for, either may be wrong. Where how long training waits is not known, they agree.
  */
 enum format_proof { FORMAT_AGREES, FORMAT_DIFFERENCE_HOLDS, FORMAT_SPLIT_UNKNOWN };
 enum format_proof format_proof_judge(const struct profile *profile);
@@ -123,7 +123,8 @@ format_words format_outside;
 /* Which of the program's loaders was measured, where it has several; or nothing. */
 format_words format_which_loader;
 
-/* That the loop evaluates, and does not train; or nothing. */
+/* That the loop evaluates, and does not train, or that another thread asks for its batches; or
+ * nothing. */
 format_words format_loop;
 
 /* What the program itself reads beside the loader, where that is much; or nothing. */

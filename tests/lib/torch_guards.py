@@ -421,9 +421,15 @@ def guard_thread(hook):
     hook.training.is_awaited = True
     assert hook.about(it).apart == 2
     hook.training.is_awaited = False
-    guard_queue(thread.ident)
+    guard_queue()
     assert [hook.takes_more(at) for at in (0, 0, FILLS_NS)] == [False, True, False]  # it fills
     torch.ones(1, requires_grad=True).sum().backward()
+    assert hook.about(it).apart == 0
+    hook.training_now = True  # one inside another
+    thread = threading.Thread(target=torch.ones(1, requires_grad=True).sum().backward)
+    thread.start()
+    thread.join()
+    hook.training_now = False
     assert hook.about(it).apart == 0
     training = Training(3, True, 100, True)
     assert [training.passes(backwards, 100 + backwards) for backwards in (5, 5, 8)] == \
@@ -431,28 +437,31 @@ def guard_thread(hook):
     guard_end(hook)
 
 
-def guard_queue(other):
-    """What the thread that trains waits for in one counts, and that of no other."""
-    from dsa_training import Training, patch_queue
-    thread, filled = threading.get_ident(), queue.Queue()
-    assert Training(0, True, 0, True, thread).blocked(thread, 7) == 7
+def guard_queue():
+    """What the thread that trains waits for in one counts, while it does, too."""
+    from dsa_training import Training, gets_of, patch_queue, waited_ns
+    assert Training(0, True, 0, True, True).is_awaited
+    assert not Training(0, True, 0, False, True).is_awaited
+    thread, filled, seen = threading.get_ident(), queue.Queue(), []
     patch_queue()
-    threading.Timer(.1, lambda: filled.put(1)).start()
+    before = gets_of(thread)
+
+    def fill():
+        while not filled.not_empty._waiters:
+            time.sleep(.001)
+        seen.extend((gets_of(thread) - before, waited_ns(thread)))
+        filled.put(1)
+    threading.Thread(target=fill).start()
     assert filled.get() == 1
-    training = Training(0, True, 0, True, thread)
-    assert not Training(0, True, 0, True, other).is_awaited
-    assert not Training(0, True, 0, False, thread).is_awaited
-    assert training.blocked(thread, 7) == 0
-    asker = threading.Thread(target=lambda: (time.sleep(.1), seen.append(
-        training.blocked(thread, 7)), filled.put(2)))
-    seen = []
-    asker.start()
-    assert filled.get() == 2
-    asker.join()
-    assert seen[0] > .03 * 10**9 and training.blocked(thread, 7) > 0
-    with contextlib.suppress(queue.Empty):
-        filled.get(timeout=.01)
-    assert training.blocked(thread, 7) >= .01 * 10**9 and training.blocked(thread, 7) == 0
+    gets, waited = seen
+    assert gets == 1 and waited > 0
+    assert Training(0, True, 0, True, True).blocked(thread, 0, waited) > 0
+    assert Training(0, True, 0, True, True).blocked(thread, 0, 2**63) == 0
+    assert Training(0, True).blocked(thread, time.monotonic_ns() - 10**9, 0) >= 10**9
+    for words, count in (({"block": False}, 1), ({"timeout": .001}, 2)):
+        with contextlib.suppress(queue.Empty):
+            filled.get(**words)
+        assert gets_of(thread) - before == count, words
 
 
 def guard_end(hook):

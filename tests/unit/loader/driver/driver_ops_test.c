@@ -219,6 +219,25 @@ TEST_WITH(batches_that_are_taken_together_are_steps_of_their_own, begin,
 	}
 }
 
+/* However many there are: what is computed after the second of two is no pause. */
+TEST_WITH(batches_that_are_taken_together_share_records, begin, driven_teardown)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	uint64_t now = clock_now();
+
+	driven.trace->observe = 1;
+	window->settle = 0;
+	window->length_ns = UINT64_MAX;
+	for (int i = 0; i < TRACE_WINDOW_STEPS; i++, now += 4 * TRACE_PAUSE_NS) {
+		assert_int_equal(driver_request(&made_up.driver, now, 0), 1);
+		for (int more = 0; more < 2; more++)
+			driver_delivered(&made_up.driver, DRIVEN_BATCH, 0, 0);
+	}
+	assert_true(window->steps > TRACE_WINDOW_STEPS);
+	assert_in_range(window->step_records, 1, TRACE_WINDOW_STEPS);
+	assert_false(made_up.driver.across);
+}
+
 /* Of a loader with four workers, 6 at a time. */
 TEST_WITH(windows_of_batches_taken_together_end, begin, driven_teardown)
 {

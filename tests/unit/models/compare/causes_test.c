@@ -409,7 +409,7 @@ TEST_WITH(the_transform_that_takes_longer_is_named, setup, teardown)
 				     {(char[]){"RandomCrop"}, 32, .001, .5}};
 	struct profile_part is[] = {{(char[]){"GaussianBlur"}, 32, .006, .6},
 				    {(char[]){"ToTensor"}, 32, .003, .3},
-				    {(char[]){"RandomCrop"}, 32, .0011, .1}};
+				    {(char[]){"RandomCrop"}, 32, .002, .2}};
 	struct causes back;
 
 	base.parts = was;

@@ -270,6 +270,8 @@ TEST(a_queue_that_a_thread_fills_proves_what_training_waits_for_it)
 
 	windows = disturbance_windows(trace, &count);
 	assert_non_null(windows);
+	for (size_t i = 0; i < count; i++)
+		windows[i].blocked_s += 1e-3 * STEPS; /* by the queue itself */
 	trace->loader.kind = TRACE_TORCH;
 	for (int i = TRACE_NOT_APART; i <= TRACE_QUEUED; i++) {
 		trace->loader.apart = (uint32_t)i;

@@ -131,8 +131,10 @@ TEST_WITH(few_steps_bound_nothing_of_a_program_ahead_of_its_device, begin, end)
 	assert_true(isinf(window.typical_ns));
 }
 
-/* Of a thread that reads ahead, so many batches in all the run for 50 backward passes; and so many
- * of these in a window, within so much of its time. */
+static bool emptied;
+
+/* Of a thread that reads ahead, so many batches in all the run for 1000 backward passes; and so
+ * many of these in a window, within so much of its time. */
 static double trained_samples(unsigned apart, uint64_t batches, uint64_t passes,
 			      double part)
 {
@@ -145,25 +147,28 @@ static double trained_samples(unsigned apart, uint64_t batches, uint64_t passes,
 	trace->loader.batch = BATCH;
 	all[TRACE_delivered_batches] = batches;
 	all[TRACE_delivered_samples] = batches * BATCH;
-	all[TRACE_backwards] = 50;
+	all[TRACE_backwards] = 1000;
 	raw->end.counters[TRACE_backwards] = passes;
 	raw->end.counters[TRACE_backward_ns] = (uint64_t)(part * (double)length_ns);
 	window_measure(trace, 0, &window);
+	emptied = window_empties_queue(&window);
 	return window.samples;
 }
 
 TEST_WITH(what_fills_a_queue_was_not_trained_from, begin, end)
 {
-	close_to(trained_samples(TRACE_APART, 110, 5, 1), SAMPLES, 1e-9);
-	close_to(trained_samples(TRACE_APART, 110, 4, .8), SAMPLES, 1e-6);
-	close_to(trained_samples(TRACE_QUEUED, 110, 4, 1), SAMPLES - 2 * BATCH, 1e-6);
-	close_to(trained_samples(TRACE_APART, 110, 2, .5), SAMPLES - 2 * BATCH, 1e-6);
-	close_to(trained_samples(TRACE_APART, 110, 8, 1), SAMPLES,
-		 1e-9); /* the queue's */
-	close_to(trained_samples(TRACE_APART, 110, 0, 0), SAMPLES,
-		 1e-9); /* of another one? */
-	close_to(trained_samples(TRACE_NOT_APART, 110, 2, 1), SAMPLES, 1e-9);
-	close_to(trained_samples(TRACE_APART, 70, 2, 1), 2 * 1.4 * BATCH, 1e-6);
-	close_to(trained_samples(TRACE_APART, 35, 8, 1), 8 * .7 * BATCH, 1e-6);
-	close_to(trained_samples(TRACE_APART, 26, 8, 1), 8 * .5 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 2060, 5, 1), SAMPLES, 1e-9);
+	assert_false(emptied);
+	close_to(trained_samples(TRACE_APART, 2060, 4, .8), SAMPLES, 1e-6);
+	close_to(trained_samples(TRACE_QUEUED, 2060, 4, 1), SAMPLES - 2 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 2060, 2, .5), SAMPLES - 2 * BATCH, 1e-6);
+	assert_false(emptied);
+	close_to(trained_samples(TRACE_APART, 2060, 8, 1), SAMPLES, 1e-9);
+	assert_true(emptied); /* the rest was there before */
+	close_to(trained_samples(TRACE_APART, 2060, 0, 0), SAMPLES, 1e-9);
+	assert_false(emptied); /* training may be another process's */
+	close_to(trained_samples(TRACE_NOT_APART, 2060, 2, 1), SAMPLES, 1e-9);
+	close_to(trained_samples(TRACE_APART, 1400, 2, 1), 2 * 1.4 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 700, 8, 1), 8 * .7 * BATCH, 1e-6);
+	close_to(trained_samples(TRACE_APART, 540, 8, 1), 8 * .5 * BATCH, 1e-6);
 }
