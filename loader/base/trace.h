@@ -349,13 +349,14 @@ struct trace_step {
 	uint64_t request_ns; /* the program asked for the first batch */
 	uint64_t end_ns;     /* it asked for the batch after the last */
 	uint64_t blocked_ns; /* of this, waiting inside dsa_next() */
-	/* Longest compute part (wall less blocked) of one step. Where a program takes several
-	 * batches before it computes, each has as much of that. */
-	uint64_t longest_ns;
+	uint64_t longest_ns; /* longest compute part (wall less blocked) of one step */
 	uint32_t window;
 	uint32_t steps;
 	uint32_t samples;
 	uint32_t epoch;
+	/* Batches that the program takes before it computes, at the most: of so many steps the
+	 * last one computes for all. */
+	uint32_t together;
 };
 
 /*

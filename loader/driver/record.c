@@ -48,19 +48,21 @@ static void record_merge(struct trace_step *record, const struct trace_step *nex
 	record->samples += next->samples;
 	if (next->longest_ns > record->longest_ns)
 		record->longest_ns = next->longest_ns;
+	if (next->together > record->together)
+		record->together = next->together;
 }
 
-/* True where the longest step of one is a pause among those of the other. What several batches
- * are computed for together is not in the records of all of them. */
+/* True where the longest step of one is a pause among those of the other; not where that has
+ * only some of the batches that the program takes before it computes. */
 static bool record_pauses(const struct trace_step *one, const struct trace_step *other)
 {
 	uint64_t compute = other->end_ns - other->request_ns - other->blocked_ns;
-	uint64_t usual = compute / other->steps;
 
-	if (usual < other->longest_ns)
-		usual = other->longest_ns;
+	if (compute == 0 && other->together > 1)
+		return false;
 	return one->longest_ns > TRACE_PAUSE_NS &&
-	       one->longest_ns > TRACE_PAUSE_TIMES * usual;
+	       one->longest_ns >
+		       TRACE_PAUSE_TIMES * (compute / other->steps * other->together);
 }
 
 /* True where one may take in the one that follows: of an epoch alone, and no pause, while
@@ -139,6 +141,7 @@ static struct trace_step record_take(struct trace_step *step, uint64_t wait_ns)
 	struct trace_step part = *step;
 
 	part.steps = 1;
+	part.longest_ns = 0;
 	part.samples = step->samples / step->steps;
 	part.blocked_ns = wait_ns < step->blocked_ns ? wait_ns : step->blocked_ns;
 	part.end_ns = step->request_ns + part.blocked_ns;
@@ -149,15 +152,15 @@ static struct trace_step record_take(struct trace_step *step, uint64_t wait_ns)
 	return part;
 }
 
-/* Of each batch a record. What the program computes after the last of several is of all of them
- * alike, or it would look like a pause. */
+/* Of each batch a record: of several until the program had it, and the last one computes. */
 static void record_store(struct driver *driver, struct trace_step step)
 {
 	uint64_t wall = step.end_ns - step.request_ns;
 
 	if (step.blocked_ns > wall)
 		step.blocked_ns = wall;
-	step.longest_ns = (wall - step.blocked_ns) / step.steps;
+	step.longest_ns = wall - step.blocked_ns;
+	step.together = step.steps;
 	for (int i = 0; i < TRACE_TOGETHER && step.steps > 1; i++) {
 		struct trace_step part = record_take(&step, driver->waits[i]);
 

@@ -186,6 +186,17 @@ static bool causes_explains(const struct difference *difference, enum stage stag
 	return false;
 }
 
+/* One behind this one tells why, and not just where. */
+static bool causes_follow(const struct finding *finding, unsigned at, enum stage stage,
+			  bool slower)
+{
+	while (++at < finding->differences.count)
+		if (finding->differences.list[at].rank != DIFFERENCE_PART &&
+		    causes_explains(&finding->differences.list[at], stage, slower))
+			return true;
+	return false;
+}
+
 /*
  * The surest and largest differences that can have this effect; of what only may matter some
  * where no other one tells why. Parts tell where: they leave room for that.
@@ -201,7 +212,8 @@ static void causes_explain(struct finding *finding, enum stage stage, bool slowe
 		if (!causes_explains(difference, stage, slower) ||
 		    (difference->rank == DIFFERENCE_BESIDE && reasons > 0) ||
 		    (difference->rank == DIFFERENCE_PART && reasons == 0 &&
-		     count == EXPLAINED - 1))
+		     count == EXPLAINED - 1 &&
+		     causes_follow(finding, i, stage, slower)))
 			continue;
 		reasons += difference->rank != DIFFERENCE_PART;
 		append(text, "%s%s", count++ == 0 ? ": " : "; ", difference->text);

@@ -87,7 +87,7 @@ class Hook:
         self.trained_ns = 0  # the last one began then
         self.trains_in = None  # the thread of the last one
         self.training_now = False  # one is under way
-        self.gets = None  # how often it had waited for a queue before the first one
+        self.gets = {}  # how often threads had waited for a queue before their first one
         self.asked_ns = None  # a batch, before there is a driver,
         self.waited_ns = 0  # and for a backward so far
         self.observes = None  # what dsa wants, once that was looked at
@@ -111,7 +111,8 @@ class Hook:
             batch = self.plain(it)
             returned(it, batch)
             return batch
-        if (self.is_provisional() or self.is_left_for(it)) and self.is_trained(it):
+        if (self.is_provisional() or self.is_left_for(it)) and \
+                self.is_trained(it) and self.is_to_drive(it):
             self.drop()
         if not self.drives(it):
             return self.next_of_other(it)
@@ -348,7 +349,8 @@ class Hook:
 
     def awaits_queue(self):
         """The thread that trains has waited for one since its first step."""
-        return self.gets is not None and gets_of(self.trains_in) > self.gets
+        thread = self.trains_in
+        return thread in self.gets and gets_of(thread) > self.gets[thread]
 
     def note_interrupts(self):
         """A program that the user interrupts did not run out of steps."""

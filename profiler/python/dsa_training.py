@@ -92,16 +92,15 @@ def patch_backward(hook):
     @functools.wraps(plain)
     def backward(*args, **kwargs):
         thread, inside = threading.get_ident(), hook.training_now
-        if not inside:  # one may be inside another, in a thread of torch's
-            hook.training_now = True
-            hook.trains_in = thread
-            if hook.gets is None:
-                hook.gets = gets_of(thread)
-        hook.trained_ns = now()
-        hook.backwards += 1
-        if hook.is_apart:
-            guarded(hook, hook.note_apart)
         try:
+            hook.training_now = True  # one may be inside another, in a thread of torch's
+            if not inside:
+                hook.trains_in = thread
+                hook.gets.setdefault(thread, gets_of(thread))
+            hook.trained_ns = now()
+            hook.backwards += 1
+            if hook.is_apart:
+                guarded(hook, hook.note_apart)
             return plain(*args, **kwargs)
         finally:
             if not inside:

@@ -163,17 +163,22 @@ static double compute_ns(const struct trace_step *step)
 	return (wall - (double)step->blocked_ns) / (step->steps > 0 ? step->steps : 1);
 }
 
+/* What a program computes at once: for a step, or several that it takes before. */
 static double typical_ns(const struct trace_step *steps, size_t count)
 {
 	double compute[TRACE_WINDOW_STEPS];
+	size_t found = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		compute[i] = compute_ns(&steps[i]);
-		if (steps[i].steps == 1 ||
-		    compute[i] == 0) /* the last of several has it */
-			compute[i] = (double)steps[i].longest_ns;
+		const struct trace_step *step = &steps[i];
+		double each = compute_ns(step);
+
+		if (each > 0 || step->together <= 1)
+			compute[found++] = step->steps > 1 && step->together > 1
+						   ? each * step->together
+						   : each;
 	}
-	return median(compute, count);
+	return found == 0 ? 0 : median(compute, found);
 }
 
 /*
@@ -216,10 +221,18 @@ bool window_holds_pause(const struct window *window, const struct trace_step *st
 	       (double)step->longest_ns > TRACE_PAUSE_TIMES * window->typical_ns;
 }
 
+double window_pause_ns(const struct window *window, const struct trace_step *step)
+{
+	return window_holds_pause(window, step)
+		       ? (double)step->longest_ns - window->typical_ns
+		       : 0;
+}
+
 bool window_leaves_out(const struct window *window, const struct trace_step *step)
 {
 	/* a device goes on meanwhile with what it was given before */
-	return step->steps <= 1 && !trace_is_awaited(window->raw->made.devices) &&
+	return step->steps <= 1 && step->together <= 1 &&
+	       !trace_is_awaited(window->raw->made.devices) &&
 	       window_holds_pause(window, step);
 }
 
@@ -227,14 +240,13 @@ bool window_leaves_out(const struct window *window, const struct trace_step *ste
 static void add_step(struct window *window, const struct trace_step *step)
 {
 	double wall = (double)(step->end_ns - step->request_ns);
-	double left_out = 0;
+	double left_out;
 
 	if (window_leaves_out(window, step)) {
 		window->outside_s += wall * 1e-9;
 		return;
 	}
-	if (window_holds_pause(window, step))
-		left_out = (double)step->longest_ns - window->typical_ns;
+	left_out = window_pause_ns(window, step);
 	window->steps += step->steps;
 	window->samples += step->samples;
 	window->seconds += (wall - left_out) * 1e-9;

@@ -76,9 +76,10 @@ const struct trace_step *window_steps(const struct window *window, size_t *count
  * the thread put there: it waited less than it would for long. */
 bool window_empties_queue(const struct window *window);
 
-/* True where one step of the record, which is of the window, is a pause; and where the
- * window has nothing of the record, but its time outside. */
+/* True where one step of the record, which is of the window, is a pause; how much longer that is
+ * than a step; and true where the window has nothing of the record, but its time outside. */
 bool window_holds_pause(const struct window *window, const struct trace_step *step);
+double window_pause_ns(const struct window *window, const struct trace_step *step);
 bool window_leaves_out(const struct window *window, const struct trace_step *step);
 
 /* The same for its sample records. */

@@ -266,7 +266,7 @@ static void turn_records_fit_later(struct turn_records *records, size_t rank,
 	     from++) {
 		double misfit = turn_records_misfit(records, from);
 
-		if (misfit < best->misfit * (best->from == 0 ? CLEARLY : 1))
+		if (misfit < best->misfit)
 			*best = (struct turn_fit){misfit, rank, 0, from};
 	}
 }
@@ -280,14 +280,16 @@ static void turn_records_order(struct turn_records *records,
 	size_t most = turn_records_before(records, span);
 	size_t workers = turn_order(records->made, count);
 	size_t least = records->settle;
-	struct turn_fit best = {INFINITY, 0, least, 0};
+	struct turn_fit best = {INFINITY, 0, least, 0}, later = best;
 
 	for (size_t i = 0; i < workers && workers * count <= MOST_TRIED; i++) {
 		turn_records_fit(records, i, least, most, &best);
 		if (span->first && !records->window->trace->loader.any_order)
-			turn_records_fit_later(records, i, &best);
+			turn_records_fit_later(records, i, &later);
 		turn_order_next(records->made, count, workers);
 	}
+	if (later.misfit < CLEARLY * best.misfit)
+		best = later;
 	records->settle = best.settle;
 	records->records += best.from;
 	records->record_count -= best.from;
@@ -307,10 +309,11 @@ static void turn_records_add_step(struct turn_records *records,
 	double blocked_s = (double)step->blocked_ns * 1e-9;
 	double compute_s = fmax(0, wall_s - blocked_s);
 	bool left_out = window_leaves_out(records->window, step);
+	double counts_s = wall_s - window_pause_ns(records->window, step) * 1e-9;
 
 	for (uint32_t i = 0; i < step->steps && records->steps < room; i++) {
 		records->compute_s[records->steps++] = compute_s / step->steps;
-		records->wall_s += left_out ? 0 : wall_s / step->steps;
+		records->wall_s += left_out ? 0 : counts_s / step->steps;
 		records->blocked_s += left_out ? 0 : blocked_s / step->steps;
 	}
 }

@@ -131,6 +131,50 @@ TEST_WITH(few_steps_bound_nothing_of_a_program_ahead_of_its_device, begin, end)
 	assert_true(isinf(window.typical_ns));
 }
 
+/* Pairs of steps of 1 ms, of which the second computes for both; one of them pauses for 1 s. */
+static void pause_in_pairs(void)
+{
+	struct trace_step *steps = &trace->steps[raw->first_step];
+	uint64_t at = steps[0].request_ns;
+
+	for (unsigned i = 0; i < STEPS; i++) {
+		uint64_t ms = i % 2 == 0 ? 1 : i == STEPS / 2 ? 1003 : 3;
+
+		steps[i].request_ns = at;
+		at += ms * 1000000;
+		steps[i].end_ns = at;
+		steps[i].blocked_ns = 1000000;
+		steps[i].longest_ns = (ms - 1) * 1000000;
+		steps[i].together = 2;
+	}
+}
+
+TEST_WITH(a_pause_after_several_batches_is_outside, begin, end)
+{
+	struct trace_step *steps = &trace->steps[raw->first_step];
+	struct window window;
+
+	pause_in_pairs();
+	window_measure(trace, 0, &window);
+	close_to(window.outside_s, 1, 1e-6);
+	close_to(window.seconds, STEPS * 2e-3, 1e-6);
+	assert_int_equal(window.steps, STEPS);
+	for (uint32_t i = 0; i < STEPS / 2;
+	     i++) { /* as they are where there are many */
+		struct trace_step pair = steps[2 * i + 1];
+
+		pair.request_ns = steps[2 * i].request_ns;
+		pair.blocked_ns += steps[2 * i].blocked_ns;
+		pair.samples += steps[2 * i].samples;
+		pair.steps = 2;
+		steps[i] = pair;
+	}
+	raw->step_records = STEPS / 2;
+	window_measure(trace, 0, &window);
+	close_to(window.outside_s, 1, 1e-6);
+	close_to(window.seconds, STEPS * 2e-3, 1e-6);
+}
+
 static bool emptied;
 
 /* Of a thread that reads ahead, so many batches in all the run for 1000 backward passes; and so
