@@ -8,7 +8,7 @@ import time
 from dsa_driver import guarded
 
 IDLE = 8  # batches in a row without a backward, beyond the end of an epoch
-TOGETHER = 64  # batches of one step, before a backward; or of a thread's queue
+TOGETHER = 64  # batches of one step, before a backward; or of a thread's queue: TRACE_TOGETHER
 FILLS_NS = 10**9  # in which another thread than trains takes them
 
 now = time.monotonic_ns

@@ -72,6 +72,12 @@ unsigned window_count(const struct trace *trace);
 /* Step records of a window, cut to what the file holds; *count of them. */
 const struct trace_step *window_steps(const struct window *window, size_t *count);
 
+/* The same for its sample records. */
+const struct trace_sample *window_samples(const struct window *window, size_t *count);
+
+/* The same for batches that a loader of the program's own made. */
+const struct trace_batch *window_batches(const struct window *window, size_t *count);
+
 /* True where a thread reads ahead of the one that trains, which took more from its queue than
  * the thread put there: it waited less than it would for long. */
 bool window_empties_queue(const struct window *window);
@@ -81,12 +87,6 @@ bool window_empties_queue(const struct window *window);
 bool window_holds_pause(const struct window *window, const struct trace_step *step);
 double window_pause_ns(const struct window *window, const struct trace_step *step);
 bool window_leaves_out(const struct window *window, const struct trace_step *step);
-
-/* The same for its sample records. */
-const struct trace_sample *window_samples(const struct window *window, size_t *count);
-
-/* The same for batches that a loader of the program's own made. */
-const struct trace_batch *window_batches(const struct window *window, size_t *count);
 
 /* What else the machine did during it. */
 const struct trace_load *window_load(const struct window *window);

@@ -159,8 +159,8 @@ TEST_WITH(a_pause_after_several_batches_is_outside, begin, end)
 	close_to(window.outside_s, 1, 1e-6);
 	close_to(window.seconds, STEPS * 2e-3, 1e-6);
 	assert_int_equal(window.steps, STEPS);
-	for (uint32_t i = 0; i < STEPS / 2;
-	     i++) { /* as they are where there are many */
+	/* Merged, as they are where there are many. */
+	for (uint32_t i = 0; i < STEPS / 2; i++) {
 		struct trace_step pair = steps[2 * i + 1];
 
 		pair.request_ns = steps[2 * i].request_ns;

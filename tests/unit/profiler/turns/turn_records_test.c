@@ -390,43 +390,37 @@ TEST(an_epoch_without_another_is_as_the_window_says)
 	session_free(trace);
 }
 
-/* Workers had made those of its first steps before the window began. */
-TEST(batches_from_before_the_window_are_not_among_its_own)
+/* Workers had made the first batches before the window began: so many steps are read. */
+static void expect_without(struct trace *trace, unsigned batches, size_t steps)
 {
-	struct trace *trace = observed_epochs();
 	struct trace_window *window = &trace->windows[0];
 	struct turn_records records;
 	struct window all;
 
-	window->step_records = 12;
-	window->first_batch += SETTLE;
-	window->batch_records -= SETTLE;
+	window->first_batch += batches;
+	window->batch_records -= batches;
 	all = measured(trace, 0);
 	assert_int_equal(records_of(&all, &records), 0);
 	assert_int_equal(records.settle, 0);
+	assert_int_equal(records.record_count, steps);
+	assert_int_equal(records.steps, steps);
 	expect_handover(&records);
 	turn_records_free(&records);
 	session_free(trace);
 }
 
+TEST(batches_from_before_the_window_are_not_among_its_own)
+{
+	struct trace *trace = observed_epochs();
+
+	trace->windows[0].step_records = 12;
+	expect_without(trace, SETTLE, 12);
+}
+
 /* So early that steps of which there are records had them. */
 TEST(steps_whose_batches_came_before_any_record_are_left_out)
 {
-	struct trace *trace = observed_run();
-	struct trace_window *window = &trace->windows[0];
-	struct turn_records records;
-	struct window all;
-
-	window->first_batch += SETTLE + 2;
-	window->batch_records -= SETTLE + 2;
-	all = measured(trace, 0);
-	assert_int_equal(records_of(&all, &records), 0);
-	assert_int_equal(records.settle, 0);
-	assert_int_equal(records.record_count, STEPS - 2);
-	assert_int_equal(records.steps, STEPS - 2);
-	expect_handover(&records);
-	turn_records_free(&records);
-	session_free(trace);
+	expect_without(observed_run(), SETTLE + 2, STEPS - 2);
 }
 
 /* Five more batches were made for an epoch than it had steps; and of the next one only what
