@@ -308,6 +308,9 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 	for (size_t i = 0; i < count; i++)
 		if (proof_counts(&windows[i], kind, observed))
 			proof_turn_window(&windows[i], kind, &costs, NULL);
+	proof->handover_s = turn_costs_handover(&costs);
+	if (windows[0].trace->loader.apart)
+		count = 0; /* what it waits for is not what training does */
 	for (size_t i = 0; i < count; i++)
 		if (each != NULL && proof_counts(&windows[i], TRACE_REAL, observed)) {
 			proof_turn_window(&windows[i], kind, &costs, &each[known]);
@@ -316,9 +319,6 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 	turns_sum(each, known, &sums);
 	proof->fetch_half = proof_fetch_half(each, known, &sums);
 	free(each);
-	proof->handover_s = turn_costs_handover(&costs);
-	if (windows[0].trace->loader.apart)
-		return; /* what it waits for is not what training does */
 	if (!turn_proof_of(&sums, &turns) || !turns.valid ||
 	    !proof_sees_reads(windows, count))
 		return;
