@@ -129,8 +129,10 @@ def ends(scratch):
     scratch.run(*words("--steps", "30", budget="60s"))
     tap.ok(scratch.result()["run"]["status"] == "steps", "--steps ends the run",
            scratch.result()["run"])
-    done = scratch.run(*words(budget="60s", program=[*TRAINER, "--steps", "20"]))
+    done = scratch.run(*words("--sweep", "cores=1", budget="60s",
+                              program=[*TRAINER, "--steps", "20"]))
     tap.ok(done.returncode == 3 and "not all three shares" in done.stderr and
+           "nothing of --sweep was tried" in done.stderr and
            scratch.result()["run"]["status"] == "target ended" and clean(scratch),
            "a program that ends its data too early", done.stderr)
     shell = ["sh", "-c", f"setsid sh -c 'trap \"\" TERM; sleep 1000' & {shlex.join(TRAINER)}"]

@@ -184,8 +184,15 @@ static int try_sweep(const struct run_end *end, struct profile *profile,
 		     const struct model *model, struct error *err)
 {
 	struct sweep_list list;
-	int result = sweep_changes(&end->sweep, profile, &list, err);
+	int result;
 
+	if (!analyse_complete(profile)) {
+		fprintf(stderr,
+			"dsa: nothing of --sweep was tried, as the run itself was "
+			"not measured\n");
+		return 0;
+	}
+	result = sweep_changes(&end->sweep, profile, &list, err);
 	if (result == 0)
 		result = verify_runs_check(profile, list.changes, list.count, err);
 	if (result == 0 && !end->trials.quiet)
@@ -243,7 +250,7 @@ static int end_run(const struct run_end *end, struct profile *profile,
 
 	if (result == 0) {
 		status = run_end_status_of(end, profile);
-		if (run_end_sweeps(end) && analyse_complete(profile))
+		if (run_end_sweeps(end))
 			result = try_sweep(end, profile, model, &err);
 	}
 	if (end->json &&
