@@ -12,7 +12,8 @@
 
 static const struct json_part_kind kind = {
 	BASELINE_SCHEMA, "a baseline of dsa",
-	"write a new one, under another name, with dsa gate --update"};
+	"write a new one, under another name, with dsa gate --update",
+	"dsa gate --update writes one, under another name"};
 
 /* No rate, time or size of a real machine; sums and ratios of such stay finite. */
 static const double MOST = 1e15;
@@ -351,12 +352,14 @@ static int read_run(const char *text, size_t size, struct gate_side *side,
 	return result;
 }
 
-/* True for run.json, by its schema. Text that is not JSON is refused as a baseline. */
+/* True for run.json, of any dsa, by its schema. Text that is not JSON is refused as a
+ * baseline. */
 static bool is_run(const char *text, size_t size)
 {
 	json_t *root = json_part_parse(text, size, NULL);
 	const char *schema = json_string_value(json_object_get(root, "schema"));
-	bool run = schema != NULL && strcmp(schema, JSON_RESULT_SCHEMA) == 0;
+	bool run = schema != NULL && strncmp(schema, JSON_RESULT_SCHEMA,
+					     strcspn(JSON_RESULT_SCHEMA, "/") + 1) == 0;
 
 	json_decref(root);
 	return run;

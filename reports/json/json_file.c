@@ -72,6 +72,10 @@ int json_part_schema(const json_t *root, const struct json_part_kind *kind,
 	if (schema == NULL)
 		return error_set(err, EBADMSG, "has no \"schema\": it is not %s",
 				 kind->what);
+	if (strncmp(schema, kind->schema, strcspn(kind->schema, "/") + 1) != 0)
+		return error_set(err, EPROTO, "has schema \"%s\": it is not %s; %s",
+				 name_escape(schema, shown, sizeof(shown)), kind->what,
+				 kind->instead);
 	if (strcmp(schema, kind->schema) != 0)
 		return error_set(err, EPROTO,
 				 "has schema \"%s\", this dsa reads \"%s\"; %s",

@@ -66,6 +66,7 @@ struct json_part_kind {
 	const char *schema; /* "dsa.result/1" */
 	const char *what;   /* "a result of dsa" */
 	const char *advice;
+	const char *instead; /* the same, of what is of another kind altogether */
 };
 
 /* 0; -EBADMSG: it says nothing; -EPROTO: another, named. */

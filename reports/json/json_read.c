@@ -328,7 +328,8 @@ static int read_draws(const json_t *root, struct profile *profile, struct error 
 }
 
 static const struct json_part_kind kind = {JSON_RESULT_SCHEMA, "a result of dsa",
-					   "use the dsa that wrote it"};
+					   "use the dsa that wrote it",
+					   "dsa run writes one"};
 
 static int read_result(json_t *root, struct profile *profile, struct error *err)
 {

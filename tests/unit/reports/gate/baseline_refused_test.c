@@ -32,11 +32,11 @@ TEST(other_schemas_are_refused_by_name)
 		"has schema \"dsa.baseline/2\", this dsa reads \"dsa.baseline/1\"; "
 		"write a new one, under another name, with dsa gate --update");
 	refuses("{\"schema\": \"dsa.result/1\"}", EPROTO,
-		"has schema \"dsa.result/1\", this dsa reads \"dsa.baseline/1\"; "
-		"write a new one, under another name, with dsa gate --update");
+		"has schema \"dsa.result/1\": it is not a baseline of dsa; "
+		"dsa gate --update writes one, under another name");
 	refuses("{\"schema\": \"a\\nb\\u001b[31m\"}", EPROTO,
-		"has schema \"a\\nb\\x1b[31m\", this dsa reads \"dsa.baseline/1\"; "
-		"write a new one, under another name, with dsa gate --update");
+		"has schema \"a\\nb\\x1b[31m\": it is not a baseline of dsa; "
+		"dsa gate --update writes one, under another name");
 	refuses("{}", EBADMSG, "has no \"schema\": it is not a baseline of dsa");
 	refuses("[]", EBADMSG, "has no \"schema\": it is not a baseline of dsa");
 }

@@ -392,6 +392,9 @@ TEST(other_schemas_are_refused_by_name)
 	refuses("{\"schema\": \"dsa.result/2\"}", EPROTO,
 		"has schema \"dsa.result/2\", this dsa reads \"dsa.result/1\"; use the "
 		"dsa that wrote it");
+	refuses("{\"schema\": \"dsa.baseline/1\"}", EPROTO,
+		"has schema \"dsa.baseline/1\": it is not a result of dsa; dsa run "
+		"writes one");
 	refuses("{\"schema\": 1}", EBADMSG,
 		"has no \"schema\": it is not a result of dsa");
 	refuses("[]", EBADMSG, "has no \"schema\": it is not a result of dsa");
