@@ -334,20 +334,56 @@ static void whatif_table_assumptions(struct box *box, const struct profile *prof
 	}
 }
 
-/* Lists changes that could not be predicted, and why. */
+/* The next from there on that is not known for that reason, NULL: any; or their end. */
+static size_t whatif_table_next_unknown(const struct profile *profile, size_t from,
+					const char *why)
+{
+	for (; from < profile->prediction_count; from++) {
+		const struct profile_prediction *prediction =
+			&profile->predictions[from];
+
+		if (!whatif_table_is_known(prediction) && prediction->why != NULL &&
+		    (why == NULL || strcmp(prediction->why, why) == 0))
+			break;
+	}
+	return from;
+}
+
+/* "no cache, cache 10% and 8 more: why". */
+static void whatif_table_unknown_alike(struct box *box, const char *label,
+				       const struct profile *profile, size_t first)
+{
+	const struct profile_prediction *all = profile->predictions;
+	const char *why = all[first].why;
+	size_t second = whatif_table_next_unknown(profile, first + 1, why), more = 0;
+	char words[WHATIF_WORDS], others[WHATIF_WORDS];
+
+	whatif_change_words(words, &all[first].change);
+	if (second == profile->prediction_count) {
+		box_line(box, label, "%s: %s", words, why);
+		return;
+	}
+	for (size_t i = second; i < profile->prediction_count; more++)
+		i = whatif_table_next_unknown(profile, i + 1, why);
+	if (more == 1)
+		box_line(box, label, "%s, %s: %s", words,
+			 whatif_change_words(others, &all[second].change), why);
+	else
+		box_line(box, label, "%s and %zu others: %s", words, more, why);
+}
+
+/* Lists changes that could not be predicted, and why, each reason once. */
 static void whatif_table_unknown(struct box *box, const struct profile *profile)
 {
 	const char *label = "not known";
-	char words[WHATIF_WORDS];
+	size_t count = profile->prediction_count;
 
-	for (size_t i = 0; i < profile->prediction_count; i++) {
-		const struct profile_prediction *prediction = &profile->predictions[i];
-
-		if (whatif_table_is_known(prediction) || prediction->why == NULL)
+	for (size_t i = whatif_table_next_unknown(profile, 0, NULL); i < count;
+	     i = whatif_table_next_unknown(profile, i + 1, NULL)) {
+		if (whatif_table_next_unknown(profile, 0, profile->predictions[i].why) <
+		    i)
 			continue;
-		box_line(box, label, "%s: %s",
-			 whatif_change_words(words, &prediction->change),
-			 prediction->why);
+		whatif_table_unknown_alike(box, label, profile, i);
 		label = "";
 	}
 }

@@ -265,6 +265,34 @@ TEST(what_can_not_be_told_says_why)
 	profile_free(&profile);
 }
 
+/* Of a range that can't be told, as of a cache, each value has the same reason. */
+TEST(what_can_not_be_told_for_one_reason_is_one_line)
+{
+	struct profile profile;
+	char *text;
+
+	profile_init(&profile);
+	for (uint64_t i = 1; i <= 5; i++) {
+		struct profile_prediction *prediction =
+			profile_add_prediction(&profile);
+
+		prediction->change.cores = i;
+		profile_text(&prediction->why, i == 2  ? "too few"
+					       : i > 3 ? "cold"
+						       : "hot");
+	}
+	text = printed(whatif_print, &profile);
+	has(text, "not known  1 core, 3 cores: hot\n"
+		  "             2 cores: too few\n"
+		  "             4 cores, 5 cores: cold\n");
+	free(text);
+	profile_text(&profile.predictions[1].why, "cold");
+	text = printed(whatif_print, &profile);
+	has(text, "  2 cores and 2 others: cold\n");
+	free(text);
+	profile_free(&profile);
+}
+
 TEST(a_model_that_may_not_predict_says_why)
 {
 	struct profile profile = kept;
