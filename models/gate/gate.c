@@ -192,6 +192,12 @@ static int judge_all_exact(struct judge *judge)
 
 /* ---- timed ones ---- */
 
+/* The verdict is a mismatch, whatever was timed. */
+static bool is_refused_here(const struct judge *judge)
+{
+	return judge->other_machine && gate_config_wants_machine(judge->config);
+}
+
 static const char few_sessions[] = "the baseline needs 5 sessions";
 
 /* Why it can't fail a build here; NULL: it can. */
@@ -294,7 +300,9 @@ static int judge_timed(struct judge *judge, int metric)
 	finding->worse = timed->worse;
 	finding->floor = timed->floor;
 	finding->p = timed->p;
-	if (!was || !is)
+	if (was && !is && is_refused_here(judge))
+		gate_words_write(finding, "not timed: another machine");
+	else if (!was || !is)
 		gate_write_missing(finding, was, is);
 	else if (why != NULL)
 		finding->status = GATE_INFORMS;
@@ -333,8 +341,7 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 {
 	const struct gate_verdict *verdict = judge->verdict;
 
-	if (verdict->other_data ||
-	    (judge->other_machine && gate_config_wants_machine(judge->config)))
+	if (verdict->other_data || is_refused_here(judge))
 		return GATE_MISMATCH;
 	if (gate_verdict_first(verdict, GATE_REGRESSED) != NULL)
 		return GATE_REGRESSION;

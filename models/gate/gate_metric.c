@@ -134,10 +134,10 @@ double gate_metric_worse(const struct gate_metric *metric, double base, double n
 {
 	double sign = metric->more_is_worse ? 1 : -1;
 
-	if (metric->points)
-		return sign * (now - base);
 	if (now == base)
 		return 0;
+	if (metric->points)
+		return sign * (now - base);
 	return base > 0 && now >= 0 ? sign * (now / base - 1) : NAN;
 }
 

@@ -280,7 +280,8 @@ static void gate_words_write_mismatch(struct gate_verdict *verdict)
 	else
 		snprintf(verdict->why, GATE_WHY, "another machine (%.200s)%s", first,
 			 verdict->paired ? ""
-					 : ": record a baseline here, or allow it");
+					 : ": record a baseline here (--update), or "
+					   "allow it (--allow-env-change)");
 }
 
 void gate_words_verdict(struct gate_verdict *verdict)

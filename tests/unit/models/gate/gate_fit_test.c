@@ -18,6 +18,23 @@ static void set_fact(struct gate_side *side, const char *key, const char *value)
 					 0);
 }
 
+/* There the gate times nothing, unless it may be another one. */
+TEST_WITH(on_another_machine_nothing_is_timed, sides_setup, sides_teardown)
+{
+	sides_add_session(&sides, &sides.base, 8, 0, .01);
+	sides.config.paired = false;
+	set_fact(&sides.now, "cpu", "Xeon 8370C");
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_MISMATCH);
+	says(sides.verdict.why, "--allow-env-change");
+	sides_status_is(&sides, "data_stall", GATE_MISSING);
+	says(sides_found(&sides, "data_stall").why, "not timed: another machine");
+	sides.config.any_environment = true;
+	sides_judge(&sides);
+	sides_status_is(&sides, "data_stall", GATE_MISSING);
+	says(sides_found(&sides, "data_stall").why, "not measured now");
+}
+
 TEST_WITH(another_machine_is_a_mismatch, sides_setup, sides_teardown)
 {
 	sides_add_both(&sides, 0, .01);

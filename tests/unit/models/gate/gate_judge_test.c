@@ -98,7 +98,10 @@ TEST_WITH(change_is_measured_from_good_to_bad, sides_setup, sides_teardown)
 		&gate_metrics[gate_metric_find("cpu_s_per_sample")];
 	const struct gate_metric *stall =
 		&gate_metrics[gate_metric_find("fetch_stall")];
+	const struct gate_metric *hits =
+		&gate_metrics[gate_metric_find("hits_per_sample")];
 
+	assert_false(signbit(gate_metric_worse(hits, 0, 0))); /* "-0.0" in JSON */
 	close_to(gate_metric_worse(rate, 1000, 800), .2, 1e-12);
 	close_to(gate_metric_worse(rate, 952, 503), .4716, 1e-4);
 	close_to(gate_metric_worse(rate, 596, 1242), -1.0839, 1e-4);
