@@ -327,6 +327,10 @@ def counts(folder, workers=2, skips=0, persistent=0):
         print(plan.count(None), flush=True)
 
 
+def as_it_is(batch):
+    return batch
+
+
 class Bare(types.SimpleNamespace):
     """What an iterator reads of its loader, which a loader of a program's own has alone."""
 
@@ -334,9 +338,9 @@ class Bare(types.SimpleNamespace):
         super().__init__(
             dataset=dataset, num_workers=workers, _dataset_kind=1, _auto_collation=False,
             _IterableDataset_len_called=None, _index_sampler=itertools.count(), generator=None,
-            drop_last=False, collate_fn=lambda batch: batch, prefetch_factor=2, timeout=0,
+            drop_last=False, collate_fn=as_it_is, prefetch_factor=2, timeout=0,
             pin_memory=False, pin_memory_device="", persistent_workers=False,
-            worker_init_fn=None, multiprocessing_context=None)
+            worker_init_fn=None, multiprocessing_context=None, in_order=True)
 
 
 def wholes(folder, stream=0, bare=0):
