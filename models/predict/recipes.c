@@ -148,10 +148,15 @@ int recipes_effect(const struct profile *profile, const struct profile_change *c
 
 	*effect = (struct recipe_effect){.prep = 1, .bytes = 1, .fetch = 1};
 	if (recipes_other_inputs(change) && profile->recipe_count == 0)
-		return error_set(err, ENODATA,
-				 "the run measured prep of its samples as they are "
-				 "alone: it is measured otherwise where training waits "
-				 "for data, by this dsa");
+		return error_set(
+			err, ENODATA, "%s",
+			profile_loader(profile) == LOADER_DSA
+				? "what prep of samples that are stored or delivered "
+				  "otherwise takes was not measured: dsa run does that "
+				  "where training waits for preparation"
+				: "what prep of samples that are stored or delivered "
+				  "otherwise takes is measured with libdsa's loader "
+				  "alone");
 	if (change->resize > 0 || change->decoded)
 		result = recipes_stored(profile, change, effect, err);
 	if (result == 0 && profile_word_known(&change->type))

@@ -62,7 +62,7 @@ void format_requests(FILE *out, const struct profile *profile)
 		return;
 	fprintf(out, "%s GETs", format_count(text, profile->requests.gets));
 	if (profile->fetch_depth_auto && profile->fetch_depth != UNKNOWN)
-		fprintf(out, ", %s at once, by what they took",
+		fprintf(out, ", %s at once, chosen by how long they took",
 			format_count(text, profile->fetch_depth));
 	if (format_any(profile->requests.hedges))
 		fprintf(out, ", %s asked twice as they were late",

@@ -284,6 +284,18 @@ void whatif_traffic(FILE *out, const struct profile *profile)
 			format_bytes(bytes, traffic->out_bytes));
 }
 
+void whatif_check(FILE *out, const struct profile *profile)
+{
+	const struct profile_model *model = &profile->model;
+	char off[FORMAT_SIZE];
+
+	if (model->why == NULL && isfinite(model->real_error))
+		fprintf(out,
+			"the model predicted this run's own speed within %s; factors "
+			"are of that prediction",
+			format_percent(off, fabs(model->real_error)));
+}
+
 const char *whatif_currency(const struct profile *profile)
 {
 	const char *currency = profile->currency == NULL ? "" : profile->currency;

@@ -44,6 +44,10 @@ double whatif_cost(const struct profile *profile, double epoch);
  * nothing. */
 void whatif_traffic(FILE *out, const struct profile *profile);
 
+/* "the model predicted this run's own speed within 1.2%; factors are of that prediction"; or
+ * nothing, where that is not known. */
+void whatif_check(FILE *out, const struct profile *profile);
+
 /* "EUR"; "" where the result has none, or no such word. */
 const char *whatif_currency(const struct profile *profile);
 

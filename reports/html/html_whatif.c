@@ -252,17 +252,15 @@ static void html_whatif_sentence(FILE *out, const char *text)
 static void html_whatif_trust(const struct html *html)
 {
 	const struct profile_model *model = &html->profile->model;
-	char off[FORMAT_SIZE];
 
 	if (model->why != NULL) {
 		fputs("<p>", html->out);
 		html_whatif_sentence(html->out, model->why);
 		fputs(".</p>\n", html->out);
 	} else if (isfinite(model->real_error)) {
-		fprintf(html->out,
-			"<p class=\"small\">Check: the model predicted this run's own "
-			"speed within %s; factors are of that prediction.</p>\n",
-			format_percent(off, fabs(model->real_error)));
+		fputs("<p class=\"small\">Check: ", html->out);
+		whatif_check(html->out, html->profile);
+		fputs(".</p>\n", html->out);
 	}
 }
 

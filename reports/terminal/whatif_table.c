@@ -416,6 +416,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	whatif_table_predictions(box, profile);
 	putc('\n', box->out);
 	cost_now(box, profile);
+	box_sentence(box, "check", format_string(whatif_check, profile));
 	whatif_table_epoch(box, profile);
 	whatif_table_assumptions(box, profile);
 	whatif_table_unknown(box, profile);

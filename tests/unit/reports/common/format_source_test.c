@@ -41,7 +41,7 @@ TEST_WITH(requests_are_counted_by_what_they_were_for, begin, NULL)
 	profile.requests.gets = 5120;
 	profile.fetch_depth = 37;
 	profile.fetch_depth_auto = true;
-	says(format_requests, "5,120 GETs, 37 at once, by what they took");
+	says(format_requests, "5,120 GETs, 37 at once, chosen by how long they took");
 	profile.fetch_depth_auto = false;
 	profile.requests.hedges = 51;
 	says(format_requests, "5,120 GETs, 51 asked twice as they were late");
