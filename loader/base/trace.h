@@ -231,7 +231,8 @@ enum trace_unmeasured { TRACE_SO_FAR = 1, TRACE_NEVER /* it has no libdsa */ };
 /* How far a program came in an epoch that goes on, as its data is repeated. */
 enum trace_beyond {
 	TRACE_GIVEN = 1, /* a batch beyond the end that the epoch would have had; */
-	TRACE_SKIPPED    /* it trains from none of these */
+	TRACE_SKIPPED,   /* it trains from none of these; */
+	TRACE_ENDLESS    /* there is no end: its sampler goes on, whatever its length */
 };
 
 /* What was done about devices that compute later than they are asked to. */

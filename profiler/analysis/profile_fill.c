@@ -77,7 +77,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->sample_bytes = loader->sample_bytes;
 	}
 	profile->batch = loader->batch;
-	if (loader->steps_per_epoch > 0)
+	if (loader->steps_per_epoch > 0 && atomic_load(&trace->beyond) != TRACE_ENDLESS)
 		profile->steps_per_epoch = loader->steps_per_epoch;
 	profile->loaders = trace->loaders;
 	if (loader->beside > 0)

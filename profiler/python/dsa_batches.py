@@ -104,6 +104,7 @@ class Stream:
         self.forced, self.shut = None, False
         self.endless = None
         self.given = collections.deque()  # indices whose batches did not come back
+        self.drawn = 0  # of the sampler since it began
         self.most = 1  # samples of a batch
         self.whole = False  # the data set makes batches
 
@@ -122,12 +123,13 @@ class Stream:
         return index
 
     def next_own(self):
+        self.drawn += 1
         try:
             return next(self.own)
         except StopIteration:
             if self.endless is None or not self.endless():
                 raise
-            self.own = iter(self.sampler)
+            self.own, self.drawn = iter(self.sampler), 1
             return next(self.own)
 
     def returned(self, batch):

@@ -42,7 +42,8 @@ from dsa_training import Training, gets_of, patch_backward, patch_queue, waited_
 from dsa_transforms import is_like
 
 TORCH = 1  # enum trace_loader_kind
-GIVEN, SKIPPED = 1, 2  # enum trace_beyond
+GIVEN, SKIPPED, ENDLESS = 1, 2, 3  # enum trace_beyond
+SURELY = 2  # epochs that a sampler goes on for: it does not end
 SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 PASSES = 8  # backward passes, after which training is known to wait for no queue
@@ -99,7 +100,8 @@ class Hook:
         self.is_apart = False  # another thread than the main one asks, and no signal ends that
         self.interrupted = False  # by the user
         self.since = self.since_driven = 0  # batches of others, after so many of its own
-        self.length = 0  # batches of its epoch, as the program has it
+        self.length = 0  # batches of its epoch, as the program has it,
+        self.endless = False  # where its sampler ends
         self.paused = False  # that is over, and the window goes on with the next one,
         self.starts = 0  # of which so many steps do not count,
         self.resumed = None  # nor any before more backwards than these; None: all others do
@@ -272,9 +274,10 @@ class Hook:
             with contextlib.suppress(Exception):  # its workers may be gone
                 self.loading.let_go(self.loading.asked[0])
                 self.together.let_go()
+        self.library.beyond(0)
         self.library.close()
         self.loading = self.loader = self.resumed = None
-        self.over = self.other = self.paused = False
+        self.over = self.other = self.paused = self.endless = False
         self.starts = 0
         self.mixed = Mixed()
 
@@ -356,7 +359,7 @@ class Hook:
         """A program that the user interrupts did not run out of steps."""
         def interrupted(number, frame):
             self.interrupted = True
-            self.library.beyond(0)
+            self.library.beyond(ENDLESS if self.endless else 0)
             signal.default_int_handler(number, frame)
 
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler and \
@@ -417,6 +420,7 @@ class Hook:
         self.check_mixed()
         if loading.asked != (it, it._sampler_iter):
             self.begin_epoch(it, entered)
+        self.check_endless()
         if not self.observes:
             self.check_end(it, entered)
         if self.starts > 0 or self.backwards == self.resumed:
@@ -466,8 +470,16 @@ class Hook:
             self.library.beyond(SKIPPED)
             self.turn_off()
             raise self.driver.end()
-        if beyond and not self.interrupted:
+        if beyond and not self.interrupted and not self.endless:
             self.library.beyond(GIVEN)
+
+    def check_endless(self):
+        """Whether its sampler goes on beyond the length that it says, by itself."""
+        stream = self.loading.stream
+        if not self.endless and not stream.renews and \
+                0 < SURELY * self.length < stream.drawn:
+            self.endless = True
+            self.library.beyond(ENDLESS)
 
     def pause(self):
         """Until the program begins its next epoch."""

@@ -95,10 +95,11 @@ static int run_ending_interrupted(const struct run_ending *ending,
 bool run_ending_overran(const struct conductor_end *end, const struct trace *trace)
 {
 	bool closed = end->why == CONDUCTOR_BUDGET && end->text[0] != '\0';
+	uint32_t beyond = atomic_load(&trace->beyond);
 
 	/* the budget may be used up while it is on its way out */
-	return (end->why == CONDUCTOR_DIED || closed) &&
-	       atomic_load(&trace->beyond) != 0;
+	return (end->why == CONDUCTOR_DIED || closed) && beyond != 0 &&
+	       beyond != TRACE_ENDLESS;
 }
 
 static int run_ending_died(const struct run_ending *ending, uint64_t steps,

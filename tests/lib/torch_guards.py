@@ -67,7 +67,37 @@ def main():
     guard_worker()
     guard_nested()
     guard_together()
+    guard_endless(Hook)
     guard_loaders(Hook)  # whose loops have ended
+
+
+class Goes:
+    """A sampler of four that ends after so many."""
+
+    def __init__(self, end):
+        self.end = end
+
+    def __len__(self):
+        return 4
+
+    def __iter__(self):
+        return iter(range(self.end))
+
+
+def guard_endless(kind):
+    """A sampler is without end that goes on by itself, not where dsa begins it anew or where
+    its length is not quite right."""
+    from dsa_batches import Stream
+    for end, left, found in ((99, 0, True), (99, 1, True), (4, 0, False), (6, 0, False)):
+        told = []
+        hook = kind(None, types.SimpleNamespace(beyond=told.append), None)
+        stream = Stream(Goes(end), iter(Goes(end)))
+        stream.endless = lambda left=left: not left
+        hook.loading, hook.length = types.SimpleNamespace(stream=stream), 4
+        for _ in range(30):
+            next(hook.loading.stream)
+            hook.check_endless()
+        assert told == [3] * found and hook.endless == found, (end, left, told)
 
 
 def guard_passing(pool):

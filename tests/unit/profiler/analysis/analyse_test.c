@@ -103,6 +103,22 @@ TEST(shares_and_rates_are_the_constructed_ones)
 	session_free(trace);
 }
 
+TEST(of_a_sampler_without_end_no_length_of_an_epoch_is_told)
+{
+	struct trace *trace = run_of(4, 0);
+	struct profile profile;
+
+	trace->loader.steps_per_epoch = 7;
+	analysed(trace, &profile);
+	assert_int_equal(profile.steps_per_epoch, 7);
+	profile_free(&profile);
+	trace->beyond = TRACE_ENDLESS;
+	analysed(trace, &profile);
+	assert_true(profile.steps_per_epoch == UNKNOWN);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 TEST(linear_drift_cancels_in_mirrored_blocks)
 {
 	struct trace *trace = run_of(12, .01);

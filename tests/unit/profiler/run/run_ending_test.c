@@ -12,6 +12,7 @@ static const char *left;  /* why the job left before the others */
 static pid_t left_behind; /* a process that does not end */
 static const char *alone; /* why it went on without dsa; "": it did not */
 static uint64_t epoch;    /* steps of one, of a loader of the program's own; 0: none */
+static enum trace_beyond beyond; /* where there are more steps than in an epoch */
 static bool observed;
 
 static int nothing_left(void **state)
@@ -21,6 +22,7 @@ static int nothing_left(void **state)
 	left_behind = 0;
 	epoch = 0;
 	observed = false;
+	beyond = TRACE_GIVEN;
 	return 0;
 }
 
@@ -43,7 +45,7 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	trace->driver = 1;
 	trace->loader.kind = epoch > 0 ? TRACE_TORCH : TRACE_LIBDSA;
 	trace->loader.steps_per_epoch = epoch;
-	trace->beyond = epoch > 0 && steps > epoch ? TRACE_GIVEN : 0;
+	trace->beyond = epoch > 0 && steps > epoch ? beyond : 0;
 	trace->unmeasured = *alone != '\0' ? TRACE_SO_FAR : 0;
 	snprintf(trace->unmeasured_why, sizeof(trace->unmeasured_why), "%s", alone);
 	trace->processes[0].counters[TRACE_delivered_batches] = steps;
@@ -69,6 +71,10 @@ TEST_WITH(a_program_that_may_have_run_out_of_steps_is_told_so, nothing_left, NUL
 		"--observe");
 	profile_free(&profile);
 	ends(CONDUCTOR_DIED, "the program ended with status 1", 60, .1, &profile);
+	assert_string_equal(profile.status_why, "the program ended with status 1");
+	profile_free(&profile);
+	beyond = TRACE_ENDLESS;
+	ends(CONDUCTOR_DIED, "the program ended with status 1", 121, .1, &profile);
 	assert_string_equal(profile.status_why, "the program ended with status 1");
 	profile_free(&profile);
 }
