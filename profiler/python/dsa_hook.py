@@ -39,7 +39,7 @@ from dsa_fetch import begins, key_of_iterator, patch_fetcher, patch_worker
 from dsa_loading import (LOADED, MAP, POOLED, STREAM, Helped, Loading, length_of,
                          with_workers)
 from dsa_training import Training, gets_of, patch_backward, patch_queue, waited_ns
-from dsa_transforms import is_like
+from dsa_transforms import attributes, is_like
 
 TORCH = 1  # enum trace_loader_kind
 GIVEN, SKIPPED, ENDLESS = 1, 2, 3  # enum trace_beyond
@@ -57,7 +57,10 @@ now = time.monotonic_ns
 
 
 def name_of_data(dataset):
-    """Its folder, or the name of its class."""
+    """Its folder, or the name of its class. fastai gives torch what stands for its own loader."""
+    outer = attributes(dataset).get("d")
+    if attributes(outer).get("fake_l") is dataset:
+        dataset = attributes(outer).get("dataset", dataset)
     root = getattr(dataset, "root", None)
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe

@@ -67,8 +67,19 @@ def main():
     guard_worker()
     guard_nested()
     guard_together()
+    guard_names()
     guard_endless(Hook)
     guard_loaders(Hook)  # whose loops have ended
+
+
+def guard_names():
+    """What stands for a loader's data set is not named in its place."""
+    from dsa_hook import name_of_data
+    outer = types.SimpleNamespace(dataset=Length())
+    outer.fake_l = types.SimpleNamespace(d=outer)
+    assert name_of_data(outer.fake_l) == "Length"
+    del outer.dataset
+    assert name_of_data(outer.fake_l) == name_of_data(outer) == "SimpleNamespace"
 
 
 class Goes:
