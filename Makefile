@@ -149,6 +149,11 @@ NET_LIBS := $(call pkg-config,--libs $(NET_NEEDS)) -lm
 HOOK     := $(if $(SAN),,$(patsubst profiler/python/%,$(B)/python/%,$(wildcard profiler/python/*.py)))
 UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
+# Unit tests whose program can start a thread, by those made without a sanitizer: that of threads
+# sees nothing in others, which are not made.
+THREADED := $(B:build/thread%=build/plain%)/threaded
+SEEN     := $(or $(if $(filter thread,$(SAN)),$(addprefix $(B)/test/,$(shell cat $(THREADED) \
+	2>/dev/null))),$(UNIT))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 PRELOADS := $(addprefix $(B)/tests/tool/,io_early.so odd_reads.so)
@@ -259,6 +264,12 @@ $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \
 		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
+
+# Those that ask for a thread somewhere, or for libraries that may.
+ifeq ($(SAN),)
+$(THREADED): $(UNIT)
+	@nm -AD $^ | sed -nE 's,^.*/([^/]+):.* U (pthread_create|dlopen)(@.*)?$$,\1,p' | sort -u >$@
+endif
 
 $(B)/test/audio $(B)/fuzz/audio: private LINK += $(AUDIO_LIBS)
 $(B)/fuzz/cupti: $(B)/tests/lib/cupti_buffer.o
@@ -373,10 +384,11 @@ demo:
 
 check:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel check'
+	$(if $(filter thread,$(SAN)),@$(parallel) SAN= $(THREADED))
 	@$(parallel) all units $(if $(SAN),,headers) $(if $(filter thread,$(SAN)),,fuzzers)
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
-units: $(UNIT) $(NET_BESIDE) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)
+units: $(SEEN) $(NET_BESIDE) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)
 	@:
 
 ifeq ($(SAN),address,undefined)
