@@ -330,6 +330,8 @@ $(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS) $(if $(SAN),-DTRIALS_FEW)
 UNPARSED := models/simulation/% models/cache/% models/gate/gate_statistics profiler/dataset/draw/% \
             loader/sampler/% loader/base/math/% tests/unit/%
 $(UNPARSED:%=$(B)/%.o): private FLAGS += $(if $(FUZZED),-fno-sanitize-coverage=trace-cmp)
+# Unit tests take longer to compile than to run, but for what they call.
+$(B)/tests/unit/%.o: private CFLAGS += $(if $(SAN),-O0)
 # Our declarations of the driver's calls are compared with its header, where there is one.
 CUDA ?= /usr/local/cuda
 $(B)/tests/unit/loader/gpu/cuda_test.o: private FLAGS += -isystem $(CUDA)/include
