@@ -287,10 +287,11 @@ $(B)/fuzz/verdict $(B)/test/net_verdict: $(B)/loader/net/curl/net_verdict.o
 $(B)/fuzz/transfer_head $(B)/test/transfer_head: $(B)/loader/net/curl/transfer_head.o
 $(addprefix $(B)/,fuzz/verdict test/net_verdict fuzz/transfer_head test/transfer_head): \
 	private LINK += -lcurl
-$(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
+# One that does not fuzz reads the kept inputs alone.
+$(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(if $(FUZZED),,$(B)/tests/fuzz/replay.o) $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK)
+	@$(CC) $(CFLAGS) $(if $(FUZZED),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK)
 
 # Programs that tests (tests/tool) and benchmarks (tests/bench) run.
 $(BENCH) $(TOOLS) $(S3_SERVER): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
@@ -392,7 +393,7 @@ demo:
 check:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel check'
 	$(if $(filter thread,$(SAN)),@$(parallel) SAN= $(THREADED))
-	@$(parallel) all units $(if $(SAN),,headers) $(if $(filter thread,$(SAN)),,fuzzers)
+	@$(parallel) all units $(if $(SAN),,headers) $(if $(filter thread,$(SAN)),,$(FUZZ))
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
 units: $(SEEN) $(NET_BESIDE) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)

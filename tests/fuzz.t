@@ -1,7 +1,8 @@
 #!/bin/sh
-# Every fuzzer runs through its kept inputs; with SOAK=1 or FUZZ_TIME set it goes on from
-# there for FUZZ_TIME seconds (60), one on each core, and what is new stays in
-# build/fuzz/found. What each prints is in build/fuzz/NAME.log. Speaks TAP.
+# Every fuzzer of BUILD runs through its kept inputs; with SOAK=1 or FUZZ_TIME set those that
+# fuzz, of build/address-undefined, go on from there for FUZZ_TIME seconds (60), one on each
+# core, and what is new stays in build/fuzz/found. What each prints is in build/fuzz/NAME.log.
+# Speaks TAP.
 here=$(cd "$(dirname "$0")" && pwd)
 [ -z "$SOAK" ] || FUZZ_TIME=${FUZZ_TIME:-60}
 export FUZZ_TIME
@@ -10,7 +11,7 @@ fuzz=$build/fuzz
 
 # replay NAME: the kept inputs alone.
 replay() {
-	"$build/address-undefined/fuzz/$1" -timeout=30 "$here/fuzz/corpus/$1"/*
+	"${BUILD:-$build/plain}/fuzz/$1" -timeout=30 "$here/fuzz/corpus/$1"/*
 }
 
 search() { # NAME
@@ -20,26 +21,36 @@ search() { # NAME
 		"$fuzz/found/$1" "$here/fuzz/corpus/$1"
 }
 
-if [ $# = 1 ]; then # one of them, its status beside its log
+one() { # NAME: its status beside its log
 	if [ -n "$FUZZ_TIME" ]; then search "$1"; else replay "$1"; fi >"$fuzz/$1.log" 2>&1
 	echo $? >"$fuzz/$1.status"
+}
+
+if [ $# = 1 ]; then
+	one "$1"
 	exit
 fi
 mkdir -p "$fuzz"
 rm -f "$fuzz"/*.status
-set -- "$here"/fuzz/*_fuzz.c
+set --
+for source in "$here"/fuzz/*_fuzz.c; do
+	name=${source##*/}
+	set -- "$@" "${name%_fuzz.c}"
+done
 echo "1..$#"
-for source; do
-	basename "$source" _fuzz.c
-done | xargs -P "$([ -n "$FUZZ_TIME" ] && nproc || echo 1)" -I{} "$0" {}
+if [ -n "$FUZZ_TIME" ]; then
+	printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} "$0" {}
+else
+	for name; do one "$name"; done
+fi
 number=0 failed=0
-for source; do
+for name; do
 	number=$((number + 1))
-	name=$(basename "$source" _fuzz.c)
+	read -r status <"$fuzz/$name.status"
 	if [ ! -d "$here/fuzz/corpus/$name" ]; then
 		echo "not ok $number - $name keeps inputs"
 		failed=1
-	elif [ "$(cat "$fuzz/$name.status")" = 0 ]; then
+	elif [ "$status" = 0 ]; then
 		echo "ok $number - $name"
 		[ -z "$FUZZ_TIME" ] || tail -n 1 "$fuzz/$name.log" | sed 's/^/# /'
 	else
