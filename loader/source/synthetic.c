@@ -145,10 +145,11 @@ static int synthetic_jpeg_make(uint64_t seed, struct synthetic_jpeg *made)
 
 /* ---- the data set ---- */
 
-enum { PICTURES = 16, CLASSES = 10, COUNT = 10000 };
+enum { MOST_PICTURES = 16, CLASSES = 10, COUNT = 10000 };
 
 struct synthetic {
-	struct synthetic_jpeg pictures[PICTURES];
+	struct synthetic_jpeg pictures[MOST_PICTURES];
+	unsigned used; /* of these: no more than there are samples */
 	uint64_t seed;
 	atomic_uint next; /* picture to make */
 	atomic_int failed;
@@ -185,7 +186,7 @@ static void synthetic_make_pictures(void *context)
 	struct synthetic *synthetic = context;
 	unsigned i;
 
-	while ((i = atomic_fetch_add(&synthetic->next, 1)) < PICTURES)
+	while ((i = atomic_fetch_add(&synthetic->next, 1)) < synthetic->used)
 		if (synthetic_jpeg_make(random_seed(synthetic->seed, i, 0),
 					&synthetic->pictures[i]) < 0)
 			synthetic->failed = 1;
@@ -195,7 +196,7 @@ static void synthetic_close(void *state)
 {
 	struct synthetic *synthetic = state;
 
-	for (int i = 0; i < PICTURES; i++)
+	for (unsigned i = 0; i < synthetic->used; i++)
 		free(synthetic->pictures[i].data);
 	free(synthetic);
 }
@@ -204,9 +205,9 @@ static uint64_t synthetic_bytes(const struct synthetic *synthetic, uint32_t coun
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < PICTURES; i++)
+	for (uint32_t i = 0; i < synthetic->used; i++)
 		sum += synthetic->pictures[i].size *
-		       (count / PICTURES + (i < count % PICTURES));
+		       (count / synthetic->used + (i < count % synthetic->used));
 	return sum;
 }
 
@@ -214,7 +215,7 @@ static uint64_t synthetic_digest(const struct synthetic *synthetic, uint32_t cou
 {
 	uint64_t hash = count;
 
-	for (int i = 0; i < PICTURES; i++)
+	for (unsigned i = 0; i < synthetic->used; i++)
 		hash = XXH3_64bits_withSeed(synthetic->pictures[i].data,
 					    synthetic->pictures[i].size, hash);
 	return hash;
@@ -242,6 +243,7 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	if (synthetic == NULL)
 		goto no_memory;
 	synthetic->seed = config->seed;
+	synthetic->used = count < MOST_PICTURES ? count : MOST_PICTURES;
 	thread_pool_run(config->threads, synthetic_make_pictures, synthetic);
 	if (synthetic->failed)
 		goto no_memory;
@@ -265,7 +267,7 @@ static const struct synthetic_jpeg *synthetic_picture(const void *state,
 {
 	const struct synthetic *synthetic = state;
 
-	return &synthetic->pictures[sample % PICTURES];
+	return &synthetic->pictures[sample % synthetic->used];
 }
 
 static uint32_t synthetic_size(const void *state, uint32_t sample)

@@ -470,6 +470,27 @@ TEST(synthetic_pictures_depend_on_the_seed_alone)
 	assert_int_not_equal(digest[0], digest[2]);
 }
 
+TEST(few_synthetic_samples_are_the_first_of_many)
+{
+	struct source *few = source_opened("synthetic:2", &config);
+	struct source *many = source_opened("synthetic:35", &config);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct source_place place[2];
+
+		source_place(few, i, NULL, &place[0]);
+		source_place(many, i, NULL, &place[1]);
+		assert_int_equal(place[0].size, place[1].size);
+		assert_memory_equal(place[0].memory, place[1].memory, place[0].size);
+		bytes += place[0].size;
+	}
+	assert_int_equal(source_facts(few)->bytes, bytes);
+	assert_int_not_equal(source_facts(few)->digest, source_facts(many)->digest);
+	source_close(few);
+	source_close(many);
+}
+
 TEST(a_bad_synthetic_count_is_refused)
 {
 	source_refused("synthetic:0", &config, EINVAL,
