@@ -76,7 +76,8 @@ struct pipeline_parts {
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
 	struct trace *bound; /* the session that says how many objects may be asked for
-			      * (most_gets); NULL: any number */
+			      * (most_gets), and is told why a server ended the data;
+			      * NULL: any number */
 	size_t device_bytes; /* copied to a device of a sample; 0: none are */
 
 	/* Is called for each sample that is skipped, with the lock held; or NULL. */

@@ -9,6 +9,7 @@
 #include "loader/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LAST = 2048 }; /* samples to try fetch engines on, at the most */
@@ -235,9 +236,13 @@ static void fetch_client_count_disk(struct pipeline *p)
 /* Whatever on_error says. */
 static void fetch_client_end(struct pipeline *p, const struct fetch_job *job, int code)
 {
+	struct trace *trace = p->parts.bound;
+
 	if (p->closing || p->failure.code != 0)
 		return;
 	trace_add(p->parts.process, TRACE_lost_samples, job->lost);
+	if (trace != NULL)
+		snprintf(trace->lost_why, sizeof(trace->lost_why), "%s", job->why);
 	stream_fail(p, code, job->why);
 }
 

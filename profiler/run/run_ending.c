@@ -126,19 +126,23 @@ static uint64_t run_ending_lost(const struct run_ending *ending)
 static int run_ending_other(const struct run_ending *ending, struct profile *profile)
 {
 	double step_s;
-	uint64_t steps = run_ending_steps(ending->trace, &step_s);
+	const struct trace *trace = ending->trace;
+	uint64_t steps = run_ending_steps(trace, &step_s);
 	uint64_t lost = run_ending_lost(ending);
 	const char *text = ending->end->text;
 
 	if (*text == '\0' && !ending->forced)
 		return 0;
-	if (lost > 0)
+	if (lost > 0 && *trace->lost_why != '\0')
+		return profile_text(&profile->status_why,
+				    "%s, as a server ended its data: %.*s", text,
+				    (int)sizeof(trace->lost_why), trace->lost_why);
+	if (lost > 0) /* by a loader that is shared */
 		return profile_text(
 			&profile->status_why,
 			"%s, as a server ended its data: %llu sample%s lost", text,
 			(unsigned long long)lost, lost == 1 ? "" : "s");
-	if (run_ending_overran(ending->end, ending->trace) &&
-	    ending->trace->loader.steps_per_epoch > 0)
+	if (run_ending_overran(ending->end, trace) && trace->loader.steps_per_epoch > 0)
 		return run_ending_died(ending, steps, profile);
 	return profile_text(&profile->status_why, "%s%s%s", text,
 			    ending->forced && *text != '\0' ? "; " : "",

@@ -101,7 +101,9 @@ static void format_epoch_cost(FILE *out, const struct profile *profile, double e
 		format_percent(percent,
 			       1 - epoch / format_epoch_whole(profile, epoch)));
 	if (saved > START_NOTICED * epoch)
-		fprintf(out, "; persistent_workers=True would save %s an epoch",
+		fprintf(out,
+			"; persistent_workers=True would save %s an epoch, unless the "
+			"program changes its data set between epochs",
 			format_seconds(took, saved));
 }
 

@@ -14,6 +14,8 @@ static const char *alone; /* why it went on without dsa; "": it did not */
 static uint64_t epoch;    /* steps of one, of a loader of the program's own; 0: none */
 static enum trace_beyond beyond; /* where there are more steps than in an epoch */
 static bool observed;
+static unsigned lost;    /* samples, as a server ended the data, */
+static const char *gone; /* and why; "": that of a shared loader */
 
 static int nothing_left(void **state)
 {
@@ -23,6 +25,8 @@ static int nothing_left(void **state)
 	epoch = 0;
 	observed = false;
 	beyond = TRACE_GIVEN;
+	lost = 0;
+	gone = "";
 	return 0;
 }
 
@@ -49,6 +53,8 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	trace->unmeasured = *alone != '\0' ? TRACE_SO_FAR : 0;
 	snprintf(trace->unmeasured_why, sizeof(trace->unmeasured_why), "%s", alone);
 	trace->processes[0].counters[TRACE_delivered_batches] = steps;
+	trace->processes[0].counters[TRACE_lost_samples] = lost;
+	snprintf(trace->lost_why, sizeof(trace->lost_why), "%s", gone);
 	trace->first_request_ns = 1;
 	trace->last_request_ns = 1 + (uint64_t)(steps * step_s * 1e9);
 	profile_init(profile);
@@ -200,5 +206,24 @@ TEST_WITH(a_process_that_does_not_end_is_told, nothing_left, NULL)
 	assert_string_equal(profile.status_why,
 			    "you interrupted it; process 77 is left of it, which "
 			    "can't be ended");
+	profile_free(&profile);
+}
+
+TEST_WITH(why_a_server_ended_the_data_is_told, nothing_left, NULL)
+{
+	struct profile profile;
+
+	lost = 2;
+	ends(CONDUCTOR_DIED, "the program ended with status 1", 60, .1, &profile);
+	assert_string_equal(profile.status_why,
+			    "the program ended with status 1, as a server ended its "
+			    "data: 2 samples lost");
+	profile_free(&profile);
+	gone = "s3://photos/a.jpg: the session token has expired, 2 samples lost";
+	ends(CONDUCTOR_DIED, "the program ended with status 1", 60, .1, &profile);
+	assert_string_equal(profile.status_why,
+			    "the program ended with status 1, as a server ended its "
+			    "data: s3://photos/a.jpg: the session token has expired, "
+			    "2 samples lost");
 	profile_free(&profile);
 }
