@@ -155,8 +155,8 @@ UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 # Unit tests whose program can start a thread, by those made without a sanitizer: that of threads
 # sees nothing in others, which are not made.
 THREADED := $(B:build/thread%=build/plain%)/threaded
-SEEN     := $(or $(if $(filter thread,$(SAN)),$(addprefix $(B)/test/,$(shell cat $(THREADED) \
-	2>/dev/null))),$(UNIT))
+SEEN     := $(or $(if $(filter thread,$(SAN)),$(filter $(UNIT),$(addprefix $(B)/test/,$(shell \
+	cat $(THREADED) 2>/dev/null)))),$(UNIT))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 PRELOADS := $(addprefix $(B)/tests/tool/,io_early.so odd_reads.so)

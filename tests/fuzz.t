@@ -46,6 +46,7 @@ fi
 number=0 failed=0
 for name; do
 	number=$((number + 1))
+	status=none
 	read -r status <"$fuzz/$name.status"
 	if [ ! -d "$here/fuzz/corpus/$name" ]; then
 		echo "not ok $number - $name keeps inputs"

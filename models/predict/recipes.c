@@ -149,14 +149,13 @@ int recipes_effect(const struct profile *profile, const struct profile_change *c
 	*effect = (struct recipe_effect){.prep = 1, .bytes = 1, .fetch = 1};
 	if (recipes_other_inputs(change) && profile->recipe_count == 0)
 		return error_set(
-			err, ENODATA, "%s",
+			err, ENODATA,
+			"what prep of samples that are stored or delivered "
+			"otherwise takes was not measured: dsa run does that %s",
 			profile_loader(profile) == LOADER_DSA
-				? "what prep of samples that are stored or delivered "
-				  "otherwise takes was not measured: dsa run does that "
-				  "where training waits for preparation"
-				: "what prep of samples that are stored or delivered "
-				  "otherwise takes is measured with libdsa's loader "
-				  "alone");
+				? "for pictures in local files, where training "
+				  "waits for data"
+				: "with libdsa's loader alone");
 	if (change->resize > 0 || change->decoded)
 		result = recipes_stored(profile, change, effect, err);
 	if (result == 0 && profile_word_known(&change->type))

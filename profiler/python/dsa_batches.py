@@ -123,14 +123,15 @@ class Stream:
         return index
 
     def next_own(self):
-        self.drawn += 1
         try:
-            return next(self.own)
+            index = next(self.own)
         except StopIteration:
             if self.endless is None or not self.endless():
                 raise
-            self.own, self.drawn = iter(self.sampler), 1
-            return next(self.own)
+            self.own, self.drawn = iter(self.sampler), 0
+            index = next(self.own)
+        self.drawn += 1  # not where one that ended is asked again, as torch does
+        return index
 
     def returned(self, batch):
         """A batch came; its samples."""

@@ -58,9 +58,9 @@ now = time.monotonic_ns
 
 def name_of_data(dataset):
     """Its folder, or the name of its class. fastai gives torch what stands for its own loader."""
-    outer = attributes(dataset).get("d")
-    if attributes(outer).get("fake_l") is dataset:
-        dataset = attributes(outer).get("dataset", dataset)
+    outer = attributes(attributes(dataset).get("d"))
+    if outer.get("fake_l") is dataset and outer.get("dataset") is not None:
+        dataset = outer["dataset"]
     root = getattr(dataset, "root", None)
     if not isinstance(root, (str, os.PathLike)):
         return type(getattr(dataset, "_datapipe", dataset)).__name__  # torch wraps a DataPipe
@@ -479,7 +479,7 @@ class Hook:
     def check_endless(self):
         """Whether its sampler goes on beyond the length that it says, by itself."""
         stream = self.loading.stream
-        if not self.endless and not stream.renews and \
+        if not (self.endless or OWN_EPOCHS or stream.renews) and \
                 0 < SURELY * self.length < stream.drawn:
             self.endless = True
             self.library.beyond(ENDLESS)

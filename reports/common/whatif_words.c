@@ -291,8 +291,8 @@ void whatif_check(FILE *out, const struct profile *profile)
 
 	if (model->why == NULL && isfinite(model->real_error))
 		fprintf(out,
-			"the model predicted this run's own speed within %s; factors "
-			"are of that prediction",
+			"predicted this run's own speed within %s; gains are of that "
+			"prediction",
 			format_percent(off, fabs(model->real_error)));
 }
 

@@ -44,7 +44,7 @@ double whatif_cost(const struct profile *profile, double epoch);
  * nothing. */
 void whatif_traffic(FILE *out, const struct profile *profile);
 
-/* "the model predicted this run's own speed within 1.2%; factors are of that prediction"; or
+/* "predicted this run's own speed within 1.2%; gains are of that prediction": the model; or
  * nothing, where that is not known. */
 void whatif_check(FILE *out, const struct profile *profile);
 

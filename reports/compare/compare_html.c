@@ -63,8 +63,8 @@ static void compare_html_head(const struct page *page)
 	      out);
 	compare_html_verdict(page);
 	fputs("</h1>\n", out);
-	compare_html_side(out, "A", page->compare->a_name, page->compare->a);
-	compare_html_side(out, "B", page->compare->b_name, page->compare->b);
+	compare_html_side(out, "A", page->rows->a_name, page->compare->a);
+	compare_html_side(out, "B", page->rows->b_name, page->compare->b);
 	fputs("</header>\n", out);
 }
 

@@ -46,12 +46,13 @@ static void compare_markdown_group(FILE *out, const struct compare_rows *rows,
 int compare_markdown(const struct compare *compare, const struct compare_rows *rows,
 		     const struct form_style *style, FILE *out, struct error *err)
 {
+	(void)compare;
 	(void)style;
 	(void)err;
 	fputs("**A** ", out);
-	markdown_text(out, compare->a_name);
+	markdown_text(out, rows->a_name);
 	fputs("\\\n**B** ", out);
-	markdown_text(out, compare->b_name);
+	markdown_text(out, rows->b_name);
 	fputs("\n\n", out);
 	compare_markdown_causes(out, &rows->causes);
 	for (int i = COMPARE_RATES; i <= COMPARE_COUNTS; i++)

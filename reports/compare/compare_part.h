@@ -62,6 +62,7 @@ struct compare_rows {
 	size_t count;
 	size_t settings, same; /* rows of the loader and after it; those not shown */
 	struct causes causes;
+	char *a_name, *b_name; /* "out, not measured: the program hung" */
 };
 
 /* 0 or -ENOMEM; compare_rows_fini() in either case. */

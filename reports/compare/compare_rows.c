@@ -344,11 +344,29 @@ static int add_facts(struct compare_rows *rows, const struct compare *compare)
 	return result;
 }
 
+/* NULL: no memory. */
+static char *name_side(const char *name, const struct profile *profile)
+{
+	char *why = format_string(format_ending, profile), *text = NULL;
+
+	if (why != NULL && isfinite(profile->rates[TRACE_REAL].value))
+		text = strdup(name);
+	else if (why != NULL && asprintf(&text, "%s, not measured%s%s", name,
+					 *why == '\0' ? "" : ": ", why) < 0)
+		text = NULL;
+	free(why);
+	return text;
+}
+
 int compare_rows_init(const struct compare *compare, struct compare_rows *rows)
 {
 	int result = 0;
 
 	*rows = (struct compare_rows){0};
+	rows->a_name = name_side(compare->a_name, compare->a);
+	rows->b_name = name_side(compare->b_name, compare->b);
+	if (rows->a_name == NULL || rows->b_name == NULL)
+		return -ENOMEM;
 	causes_find(compare->a, compare->b, &rows->causes);
 	for (size_t i = 0; result == 0 && i < sizeof(chosen) / sizeof(chosen[0]); i++) {
 		result = add_chosen(rows, compare, &chosen[i]);
@@ -366,5 +384,7 @@ int compare_rows_init(const struct compare *compare, struct compare_rows *rows)
 void compare_rows_fini(struct compare_rows *rows)
 {
 	free(rows->rows);
+	free(rows->a_name);
+	free(rows->b_name);
 	*rows = (struct compare_rows){0};
 }

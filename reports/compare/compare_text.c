@@ -98,13 +98,14 @@ int compare_text(const struct compare *compare, const struct compare_rows *rows,
 {
 	struct box box;
 
+	(void)compare;
 	if (box_open(&box, style) < 0)
 		return error_set(err, ENOMEM, "no memory for the text");
 	putc('\n', box.out);
 	fprintf(box.out, "%*sA  ", BOX_INDENT, "");
-	box_wrap(&box, compare->a_name, UNDER);
+	box_wrap(&box, rows->a_name, UNDER);
 	fprintf(box.out, "\n%*sB  ", BOX_INDENT, "");
-	box_wrap(&box, compare->b_name, UNDER);
+	box_wrap(&box, rows->b_name, UNDER);
 	fputs("\n\n", box.out);
 	compare_text_causes(&box, &rows->causes);
 	fprintf(box.out, "\n%*s%*s%*s%*s\n", compare_text_numbers(&box), "", CELL, "A",

@@ -258,7 +258,7 @@ static void html_whatif_trust(const struct html *html)
 		html_whatif_sentence(html->out, model->why);
 		fputs(".</p>\n", html->out);
 	} else if (isfinite(model->real_error)) {
-		fputs("<p class=\"small\">Check: ", html->out);
+		fputs("<p class=\"small\">Check: the model ", html->out);
 		whatif_check(html->out, html->profile);
 		fputs(".</p>\n", html->out);
 	}

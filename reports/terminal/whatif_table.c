@@ -349,7 +349,7 @@ static size_t whatif_table_next_unknown(const struct profile *profile, size_t fr
 	return from;
 }
 
-/* "no cache, cache 10% and 8 more: why". */
+/* "no cache and 9 others: why"; of two, both. */
 static void whatif_table_unknown_alike(struct box *box, const char *label,
 				       const struct profile *profile, size_t first)
 {
@@ -416,7 +416,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	whatif_table_predictions(box, profile);
 	putc('\n', box->out);
 	cost_now(box, profile);
-	box_sentence(box, "check", format_string(whatif_check, profile));
+	box_sentence(box, "model", format_string(whatif_check, profile));
 	whatif_table_epoch(box, profile);
 	whatif_table_assumptions(box, profile);
 	whatif_table_unknown(box, profile);

@@ -158,4 +158,8 @@ TEST_WITH(what_was_not_measured_is_refused, setup, teardown)
 	}
 	profile.recipe_count = 0;
 	assert_int_equal(effect_of(256, false, -1, &effect, &err), -ENODATA);
+	assert_non_null(strstr(err.message, "where training waits for data"));
+	profile.loader_kind.id = LOADER_TORCH;
+	assert_int_equal(effect_of(256, false, -1, &effect, &err), -ENODATA);
+	assert_non_null(strstr(err.message, "with libdsa's loader alone"));
 }

@@ -183,6 +183,21 @@ TEST_WITH(facts_that_one_side_has_are_told, setup, teardown)
 	json_decref(root);
 }
 
+/* In the forms that people read. */
+TEST_WITH(why_a_side_was_not_measured_is_told, setup, teardown)
+{
+	a.rates[TRACE_REAL].value = 100;
+	b.status.id = STATUS_TARGET_DIED;
+	profile_text(&b.status_why, "the program ended with status 1");
+	for (int i = 0; i < FORMS; i++) {
+		bool reads = strcmp(kinds[i], "json") != 0;
+		char *text = write_form(kinds[i]);
+
+		assert_int_equal(strstr(text, "ended with status 1") != NULL, reads);
+		free(text);
+	}
+}
+
 TEST_WITH(an_unknown_form_is_refused, setup, teardown)
 {
 	const struct compare compare = {&a, &b, "a", "b"};
