@@ -63,13 +63,16 @@ char *written_hostile(const char *name, size_t count)
 	return text;
 }
 
+/* By strchr(): to a sanitizer each strstr() reads the whole text. */
 size_t written_count(const char *text, const char *part)
 {
-	size_t count = 0;
+	size_t count = 0, length = strlen(part);
 
-	while ((text = strstr(text, part)) != NULL) {
-		text += strlen(part);
-		count++;
+	while ((text = strchr(text, *part)) != NULL) {
+		bool found = strncmp(text, part, length) == 0;
+
+		text += found ? length : 1;
+		count += found;
 	}
 	return count;
 }

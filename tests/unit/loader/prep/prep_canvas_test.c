@@ -5,6 +5,7 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
 #include "tests/lib/test.h"
+#include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <math.h>
@@ -69,7 +70,7 @@ static void compare(const struct picture *picture, struct prep_config config)
 	assert_int_equal(canvas.width, picture->width);
 	assert_int_equal(canvas.height, picture->height);
 	jpeg = picture_jpeg(picture, &size);
-	for (uint64_t seed = 0; seed < 12; seed++) {
+	for (uint64_t seed = 0; seed < TRIALS_OF(12); seed++) {
 		struct error err = {0};
 		unsigned char *a, *b;
 

@@ -2,6 +2,7 @@
 #include "loader/base/random.h"
 #include "tests/lib/check_ring.h"
 #include "tests/lib/test.h"
+#include "tests/lib/trials.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -140,7 +141,7 @@ static void play(uint64_t seed, struct game *total)
 
 TEST(random_schedules_deliver_each_sample_once_an_epoch)
 {
-	uint64_t games = getenv("SOAK") != NULL ? 20000 : 300;
+	uint64_t games = getenv("SOAK") != NULL ? 20000 : TRIALS_OF(300);
 	struct game total = {0};
 
 	for (uint64_t seed = 1; seed <= games; seed++)
