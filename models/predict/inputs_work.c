@@ -178,14 +178,12 @@ int inputs_find_compute(const struct profile *profile, struct inputs *inputs,
 	return 0;
 }
 
-/* Wall time over CPU time of prep alone: locks, wake-ups. With an emulated delay it is
- * that, which the simulation has of its own. */
-static double inputs_waiting(const struct profile *profile)
+/* What prep alone took of its workers, that is busy or not; nothing with an emulated delay,
+ * which the simulation has of its own. */
+static struct sum inputs_alone(const struct profile *profile)
 {
-	double wall = 0, cpu = 0;
+	struct sum sum = {0};
 
-	if (profile->prep_delay_s > 0)
-		return 1;
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 		unsigned k = window->workers > 0
@@ -193,27 +191,33 @@ static double inputs_waiting(const struct profile *profile)
 				     : (unsigned)fmax(1, (double)profile->workers);
 
 		if (window->kind.id != TRACE_PREP || !window->used ||
-		    !(window->prep_cpu_s > 0) || k > profile->cores)
+		    !(window->prep_cpu_s > 0) || k > profile->cores ||
+		    profile->prep_delay_s > 0 || window->prepared == UNKNOWN ||
+		    window->prepared == 0)
 			continue;
-		wall += k * window->length_s;
-		cpu += window->prep_cpu_s;
+		sum.wall_s += k * window->length_s;
+		sum.cpu_s += window->prep_cpu_s;
+		sum.samples += (double)window->prepared;
 	}
-	return cpu > 0 ? fmax(1, wall / cpu) : 1;
+	return sum;
 }
 
 /*
- * A worker that makes a batch by itself sleeps while its sample waits, and others have
- * its core; a pool has more samples to go on with, so that all of it is work.
+ * Locks, wake-ups and sleep. A worker that makes a batch by itself sleeps while its sample
+ * waits, and others have its core; a pool has more samples to go on with, so that all of it is
+ * work.
  */
 static void split_waiting(const struct profile *profile, const struct sum *cached,
 			  const struct sum *alone, struct inputs *inputs)
 {
-	double ratio = inputs_waiting(profile);
+	const struct sum sum = inputs_alone(profile);
 
 	if (!inputs->in_turn)
-		inputs->prep_s *= ratio;
+		inputs->prep_s *= sum.samples > 0 ? fmax(1, sum.wall_s / sum.cpu_s) : 1;
 	else if (alone->samples > 0)
-		inputs->wait_s = (ratio - 1) * alone->cpu_s / alone->samples;
+		inputs->wait_s = sum.samples > 0
+					 ? fmax(0, sum.wall_s - sum.cpu_s) / sum.samples
+					 : 0;
 	else if (!(profile->prep_delay_s > 0))
 		inputs->made_s = cached->wall_s / cached->samples;
 }

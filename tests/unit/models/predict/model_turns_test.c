@@ -107,6 +107,28 @@ TEST(the_hand_over_is_work)
 		1 / (1. / TORCH_RUN_RATE + 20 * MS / TORCH_RUN_BATCH + 5 * MS));
 }
 
+/* Their CPU time differs by a third, as small ones do: their sleep is as long. */
+TEST(workers_that_sleep_are_known_by_how_long_they_take)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = .5 * MS,
+				      .sleep_s = 9.5 * MS,
+				      .latency_s = .01 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+
+	torch_run_make(&profile, &run);
+	for (size_t i = 0; i < profile.window_count; i++)
+		if (profile.windows[i].workers == 1)
+			profile.windows[i].prep_cpu_s *= 4. / 3;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 200 - 1) <
+		    .02);
+	change.workers = 1;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 100 - 1) <
+		    .02);
+	profile_free(&profile);
+}
+
 TEST(predicts_without_windows_of_prep_alone)
 {
 	struct torch_run run = torch_run_sleeper;
