@@ -584,8 +584,8 @@ struct trace {
 	char unmeasured_why[TRACE_WHY];
 	uint32_t unmeasured_pid; /* of the process that says so */
 	_Atomic uint32_t beyond; /* enum trace_beyond; 0: no epoch went on */
-	char lost_why[2 *
-		      TRACE_WHY]; /* a server ended the driver's data; "": none did */
+	/* Why a server ended the driver's data; "": none did. */
+	char lost_why[2 * TRACE_WHY];
 	/* Why there are no batches for synthetic and copied windows; "": not known. */
 	char pool_why[TRACE_WHY];
 

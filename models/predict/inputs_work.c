@@ -184,6 +184,8 @@ static struct sum inputs_alone(const struct profile *profile)
 {
 	struct sum sum = {0};
 
+	if (profile->prep_delay_s > 0)
+		return sum;
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 		unsigned k = window->workers > 0
@@ -192,8 +194,7 @@ static struct sum inputs_alone(const struct profile *profile)
 
 		if (window->kind.id != TRACE_PREP || !window->used ||
 		    !(window->prep_cpu_s > 0) || k > profile->cores ||
-		    profile->prep_delay_s > 0 || window->prepared == UNKNOWN ||
-		    window->prepared == 0)
+		    window->prepared == UNKNOWN || window->prepared == 0)
 			continue;
 		sum.wall_s += k * window->length_s;
 		sum.cpu_s += window->prep_cpu_s;
