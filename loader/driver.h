@@ -84,6 +84,12 @@ struct driver_ops {
 	 * what only the loader knows of it. NULL: nothing. */
 	void (*leave)(void *loader, struct trace_window *window);
 
+	/* Of a loader that others do alike, in processes that meet in each step: whether all of
+	 * them can change their states at this request. False: it is asked again at the next
+	 * ones, where a window that is to end goes on, in whole rounds of `round` batches.
+	 * NULL: there are no others. */
+	bool (*agree)(void *loader, uint32_t round);
+
 	/* driver_serve() alone, between two looks at the session: what the jobs need
 	 * meanwhile. Sleeps for a moment. */
 	void (*keep_up)(void *loader);
@@ -118,12 +124,14 @@ struct driver {
 	struct trace_process *process;
 	uint64_t before[TRACE_COUNT]; /* counted there by drivers that closed */
 	bool detached;                /* no window any more: dsa is gone */
-	uint64_t looked_ns;           /* when that was looked at */
-	uint32_t heartbeat;           /* of dsa, when it was looked at, */
-	unsigned silent;              /* and for how many looks it stands still */
-	bool real;                    /* the loader does what the program asked for */
-	bool delivers;                /* a state is on that does */
-	_Atomic bool ended;           /* driver_end() */
+	bool over;          /* the window is, as soon as all loaders alike can end it */
+	bool agrees;        /* they were asked, and could not yet */
+	uint64_t looked_ns; /* when that was looked at */
+	uint32_t heartbeat; /* of dsa, when it was looked at, */
+	unsigned silent;    /* and for how many looks it stands still */
+	bool real;          /* the loader does what the program asked for */
+	bool delivers;      /* a state is on that does */
+	_Atomic bool ended; /* driver_end() */
 	uint32_t turn; /* of a job of a shared loader: whose batches it takes; 0: any */
 	struct driver_reads looks; /* in /proc, the driver's and, added, its loader's */
 

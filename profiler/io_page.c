@@ -65,7 +65,7 @@ struct io_page *io_page_memory(int *memory)
 	struct io_page *page = NULL;
 	int fd = memfd_create("dsa-io", MFD_CLOEXEC);
 
-	if (fd >= 0 && ftruncate(fd, sizeof(*page)) == 0)
+	if (fd >= 0 && ftruncate(fd, IO_RANKS * IO_STRIDE) == 0)
 		io_page_fill(fd, &page);
 	if (fd >= 0 && page == NULL)
 		close(fd);

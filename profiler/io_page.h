@@ -11,6 +11,10 @@
  * DSA_IO_FILE names a spare one then, in the run's folder, that takes room only once it is
  * mapped.
  *
+ * In memory there are IO_RANKS pages, IO_STRIDE bytes apart. All processes have the first; those
+ * of a job's other ranks (DSA_IO_RANK) count into one of their own, but for the emulated storage
+ * and the files that the program writes, which are the first one's.
+ *
  *	+-----------+ 0
  *	| header    |  control: the emulated storage, the list that is recorded
  *	| slots[]   |  a process each, while it lives; then the next one counts on
@@ -43,7 +47,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 11
+#define IO_VERSION 12
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -61,6 +65,7 @@ enum {
 	IO_SLOWEST = 8,
 	IO_PICTURES = 32,
 	IO_PIXELS = 1 << 23, /* bytes of them, all together */
+	IO_RANKS = 16,       /* of one job */
 };
 
 /* Totals. Append; never reorder. */
@@ -193,6 +198,33 @@ struct io_pictures {
 	uint8_t pixels[IO_PIXELS];
 };
 
+enum { IO_WHY = 256 };
+
+/* The ranks of one job, which switch together: profiler/hook/ranks.h. */
+struct io_ranks {
+	_Atomic uint32_t world; /* so many; 0: there is no such job */
+	_Atomic uint32_t over;  /* 1: `why` is written; 2: each goes on by itself */
+	char why[IO_WHY];
+
+	/* The batch that the foremost rank asked for, counted from 1, and above 32 bits the
+	 * one before which all of them switch; 0: none. */
+	_Atomic uint64_t at;
+
+	/* What the others are to do now: the first rank writes it, then its number. */
+	_Atomic uint64_t told;
+	uint32_t task, number;
+	uint64_t ns;
+	double share;
+
+	/* Of each rank: its process, as of a slot; 0: it has not begun. The last one that it
+	 * has done; and whether it has come to where all switch. */
+	struct {
+		_Alignas(64) _Atomic uint64_t owner;
+		_Atomic uint64_t done;
+		_Atomic uint32_t came;
+	} ranks[IO_RANKS];
+};
+
 struct io_page {
 	char magic[8];
 	uint32_t version;
@@ -213,9 +245,10 @@ struct io_page {
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps; /* the thread that moves a file there; 0: none does */
 
-	/* The hook: the rank of a job that is observed, + 1, and how many the job has; 0: none
+	/* The hook: the rank of a job that is measured, + 1, and how many the job has; 0: none
 	 * has begun. */
 	_Atomic uint32_t rank, world;
+	struct io_ranks ranks;
 
 	_Atomic uint32_t hooked; /* 1: the hook runs in a process of the program */
 
@@ -268,13 +301,15 @@ enum io_page_room {
 	IO_SPARSE /* but for its head allocated by whoever maps it */
 };
 
+#define IO_STRIDE ((sizeof(struct io_page) + 65535) / 65536 * 65536)
+
 /* Makes the page at `path` (0600, without a name before it is complete), where nothing may
  * be, and maps it. NULL fills err. The file stays. */
 struct io_page *io_page_create(const char *path, enum io_page_room room,
 			       struct error *err);
 
-/* The same in memory that has no name and goes with *memory, a descriptor. NULL: it can't
- * be had. */
+/* The same in memory that has no name and goes with *memory, a descriptor, with room for a page
+ * of each rank. NULL: it can't be had. */
 struct io_page *io_page_memory(int *memory);
 void io_page_unmap(struct io_page *page);
 

@@ -403,8 +403,8 @@ struct profile {
 		beside; /* of them, others of which each step has batches, too; UNKNOWN:
 			   * there are none */
 	uint64_t rank,
-		world; /* of a job's the one that was observed; UNKNOWN: it has no
-			       * others, as far as is known */
+		world; /* of a job's the one that is told of; UNKNOWN: it has no others,
+			       * as far as is known */
 	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
 	bool untrained;    /* no backward() followed a batch of the program's loader */
 	bool reads_ahead;  /* another thread asks it for batches than trains */

@@ -517,7 +517,8 @@ def check_refused(scratch):
     done = dsa_run(scratch, "out-ranks", "", *words, variables={"WORLD_SIZE": "2"})
     tap.ok(done.returncode == 3 and "--observe" in done.stderr and "the end" in done.stdout and
            done.stderr.count("WORLD_SIZE") == 1 and "Discard" not in done.stderr,
-           "ranks of one job: refused, and the program goes on", done.returncode, done.stderr)
+           "a job whose rank is not known: refused, and the program goes on", done.returncode,
+           done.stderr)
     done = dsa_run(scratch, "out-cache", "--cache 10%", *words)
     tap.ok(done.returncode == 3 and "(Ctrl-C ends it): --cache acts on libdsa's loader alone, and "
            "this is torch's: leave it out" in done.stderr,

@@ -67,16 +67,39 @@ static void driver_return(struct driver *driver, uint64_t now)
 	driver->left_ns = 0;
 }
 
+/* There is a window to begin, or nobody is there any more who asks for some. */
+static bool driver_waits_for_window(struct driver *driver)
+{
+	return driver->window == NULL &&
+	       (!driver->real || !driver_led(driver) || driver_is_asked(driver));
+}
+
+/* True where it can end a window, or all of them, and begin another. */
+static bool driver_can_switch(struct driver *driver, bool over, bool ends)
+{
+	if (driver->ops->agree == NULL || driver->trace->observe)
+		return true;
+	driver->over = driver->window != NULL && (over || driver->over);
+	driver->agrees |= driver->over || ends || driver_waits_for_window(driver);
+	if (!driver->agrees || !driver->ops->agree(driver->loader, driver->round))
+		return false;
+	driver->agrees = false;
+	return true;
+}
+
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
-	bool begins, over, ends;
+	bool begins, over, ends, can;
 
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;
 	driver_return(driver, now);
 	over = window_over(driver, now);
 	ends = driver_stopped(driver) || has_all(driver);
+	can = driver_can_switch(driver, over, ends);
+	over = can && (over || driver->over);
+	ends = can && ends;
 	if (driver->measuring && (over || ends))
 		now = finish_step(driver, now);
 	record_step(driver, now);
@@ -89,11 +112,11 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 	}
 	if (over)
 		driver_end_window(driver, now);
-	if (driver->window == NULL) {
+	if (driver->window == NULL && can) {
 		driver_next_windows(driver);
 		if (driver_stopped(driver))
 			return 0;
-	} else if (!driver->measuring && driver->settle > 0) {
+	} else if (driver->window != NULL && !driver->measuring && driver->settle > 0) {
 		uint32_t batches = driver_step_batches(driver);
 
 		driver->settle -= batches < driver->settle ? batches : driver->settle;

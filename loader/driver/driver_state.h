@@ -51,6 +51,9 @@ void in_step_wait(struct driver *driver, enum trace_progress progress,
 /* window_run.c: executes windows until one is on that delivers; with none left, resumes
  * what the program asked for. */
 void driver_next_windows(struct driver *driver);
+
+/* dsa asks for a window more than there were. */
+bool driver_is_asked(const struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
 
 /* Once in a window that began from rest: waits until so many more samples are ready, as long

@@ -265,7 +265,7 @@ static void open_window(struct driver *driver, uint32_t index)
 
 	driver->index = index;
 	driver->window = window;
-	driver->measuring = false;
+	driver->measuring = driver->over = false;
 	driver->batches = 0;
 	driver->merge = 1;
 	driver->across = false;
@@ -346,8 +346,11 @@ static void begin_window(struct driver *driver, uint32_t index)
 		driver_end_window(driver, 0);
 }
 
-static bool is_asked(const struct trace *trace, uint32_t window)
+bool driver_is_asked(const struct driver *driver)
 {
+	const struct trace *trace = driver->trace;
+	uint32_t window = atomic_load(&trace->window_now);
+
 	return window < TRACE_WINDOWS &&
 	       window <
 		       atomic_load_explicit(&trace->window_count, memory_order_acquire);
@@ -357,13 +360,9 @@ static bool is_asked(const struct trace *trace, uint32_t window)
  * delivers and no shared loader is about to switch. */
 void driver_next_windows(struct driver *driver)
 {
-	struct trace *trace = driver->trace;
-
 	while (driver->window == NULL && !driver_stopped(driver)) {
-		uint32_t now = atomic_load(&trace->window_now);
-
-		if (driver_led(driver) && is_asked(trace, now)) {
-			begin_window(driver, now);
+		if (driver_led(driver) && driver_is_asked(driver)) {
+			begin_window(driver, driver->trace->window_now);
 		} else if (!in_step(driver)) {
 			driver_resume(driver);
 			return;

@@ -39,6 +39,13 @@ int sharing_check(const struct profile *profile, const struct profile_change *ch
 		return sharing_refuse(err, "jobs are " LIMIT_RANGE(LIMIT_JOBS));
 	if (change->share && change->jobs == 0 && profile->job_count < 2)
 		return sharing_refuse(err, "how many jobs share a loader? (--jobs)");
+	if (profile->world != UNKNOWN &&
+	    (change->cores > 0 || change->jobs > 0 || change->share || change->libdsa ||
+	     change->storage_bandwidth > 0))
+		return error_set(err, ENODATA,
+				 "ranks share cores and storage: of several dsa "
+				 "predicts only what each "
+				 "has by itself, such as --workers");
 	if (speeds > 0 && speeds != change->jobs)
 		return sharing_refuse(err, "a speed for each job, or for none");
 	for (unsigned i = 0; i < speeds; i++)

@@ -227,7 +227,7 @@ static int remedy_cores(const struct remedy_context *context, struct remedy *rem
 	snprintf(remedy->advice, sizeof(remedy->advice),
 		 "prepare on %s%u cores: more of them would gain little",
 		 at_least(context, cores), cores);
-	return result < 0 ? result : 1;
+	return result < 0 ? result : context->profile->world == UNKNOWN;
 }
 
 /* More cores want more data: first the cores as if all of it were in memory. */
@@ -443,6 +443,7 @@ static int remedy_libdsa(const struct remedy_context *context, struct remedy *re
 	strcpy(remedy->advice,
 	       "prepare with libdsa: dsa.Loader in the DataLoader's place");
 	return profile_loader(context->profile) == LOADER_TORCH &&
+	       context->profile->world == UNKNOWN &&
 	       context->profile->own_recipe.cpu_s.value > 0;
 }
 

@@ -162,19 +162,19 @@ static const char *python_launcher(const struct check_subject *subject)
 
 void check_ranks(struct doctor_line *line, const struct check_subject *subject)
 {
-	static const char fix[] =
-		"dsa run --observe watches one rank; or measure a job "
-		"of one rank, without a launcher";
+	static const char fix[] = "let dsa start the launcher: dsa run -- torchrun ...";
 	const char *world = getenv("WORLD_SIZE"), *launcher = python_launcher(subject);
 	uint64_t ranks;
 
 	if (world != NULL && number_whole(world, UINT32_MAX, &ranks) && ranks > 1)
-		check_report(
-			line, DOCTOR_LIMITED, fix,
-			"WORLD_SIZE is %llu: ranks of one job are not measured yet",
-			(unsigned long long)ranks);
-	else if (launcher != NULL)
 		check_report(line, DOCTOR_LIMITED, fix,
-			     "%.60s starts ranks: more than one are not measured yet",
+			     "WORLD_SIZE is %llu: of ranks that each have a dsa none "
+			     "is measured",
+			     (unsigned long long)ranks);
+	else if (launcher != NULL)
+		check_report(line, DOCTOR_OK, NULL,
+			     "%.60s starts ranks, up to 16 of them are measured "
+			     "together, if "
+			     "all run on this machine",
 			     launcher);
 }

@@ -1,7 +1,7 @@
 /* hook.c - what the hook calls: opens the driver of its loader, and tells it of steps. */
 #include "profiler/hook/hook.h"
 #include "loader/base/clock.h"
-#include "profiler/hook/hook_state.h"
+#include "profiler/hook/hook_ranks.h"
 #include "profiler/io/dsa_io.h"
 
 #include <dlfcn.h>
@@ -90,6 +90,8 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 {
 	bool succeeds;
 
+	if (hook_follows())
+		return hook_follow(about, calls);
 	if (hook.trace != NULL)
 		return -EBUSY;
 	hook.page = dsa_io_page();
@@ -112,6 +114,9 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.next_ns = UINT64_MAX;
 	hook.loader = hook.before = 0;
 	memset(hook.beside, 0, sizeof(hook.beside));
+	hook.ranks = NULL;
+	hook.batch = 0;
+	hook.agreed = false;
 	hook.process = NULL;
 	if (hook.page->several)
 		hook_refuse("several programs at once are measured with libdsa's "
@@ -120,6 +125,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	else if (hook.trace->driver == 0 || succeeds)
 		hook.process = trace_claim(hook.trace, "", succeeds);
 	if (hook.process != NULL && hook_drive(about)) {
+		hook.ranks = hook_ranks_led(hook.page);
 		atomic_fetch_add(&hook.trace->loaders, !succeeds);
 		return 0;
 	}
@@ -133,6 +139,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 
 void dsa_hook_close(void)
 {
+	hook_ranks_close();
 	if (hook.trace == NULL)
 		return;
 	driver_close(&hook.driver);
@@ -184,23 +191,45 @@ void dsa_hook_counted(uint32_t samples)
 	trace_add(hook.process, TRACE_delivered_samples, samples);
 }
 
+/* Of several ranks work is counted, and all of them end, where they agreed to. */
+static bool hook_asked(uint64_t now)
+{
+	if (!driver_request(&hook.driver, now, 0))
+		return false;
+	if (hook_observes(hook.trace) == HOOK_COUNT && hook_agree(&hook, 1))
+		hook_count_work();
+	if (hook.ranks != NULL && !hook.agreed)
+		return !hook.driver.ended;
+	return !driver_stopped(&hook.driver);
+}
+
 int dsa_hook_request(uint64_t now)
 {
+	bool goes_on;
+
+	if (hook_follows())
+		return hook_follow_request();
 	if (hook.trace == NULL)
 		return 0;
-	if (!driver_request(&hook.driver, now, 0)) {
-		atomic_store(&hook.page->loaded, 0);
-		return 0;
+	hook.batch++;
+	if (hook.ranks != NULL) {
+		if (ranks_over(hook.ranks) != NULL)
+			driver_end(&hook.driver);
+		ranks_come(hook.ranks, hook.batch);
 	}
-	if (hook_observes(hook.trace) == HOOK_COUNT)
-		hook_count_work();
-	return !driver_stopped(&hook.driver);
+	goes_on = hook_asked(now);
+	hook_switched(&hook, goes_on);
+	if (!goes_on)
+		atomic_store(&hook.page->loaded, 0);
+	return goes_on;
 }
 
 void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 {
 	struct trace_window *window = hook.driver.window;
 
+	if (hook_follows())
+		hook_follow_delivered();
 	if (hook.trace == NULL)
 		return;
 	trace_add(hook.process, TRACE_delivered_batches, 1);
@@ -322,11 +351,18 @@ void dsa_hook_passing(uint64_t pickle_ns, uint64_t unpickle_ns)
 
 int dsa_hook_left(void)
 {
-	return hook.trace == NULL || hook.driver.detached || hook.driver.ended;
+	if (hook_ranks_apart())
+		return 1;
+	if (hook_follows())
+		return hook_follow_stopped();
+	return hook.trace == NULL || hook.driver.ended ||
+	       (hook.driver.detached && hook.ranks == NULL);
 }
 
 int dsa_hook_stopped(void)
 {
+	if (hook_follows())
+		return hook_follow_stopped();
 	return dsa_hook_left() || driver_stopped(&hook.driver);
 }
 
@@ -346,7 +382,8 @@ int dsa_hook_observes(void)
 
 void dsa_hook_refuse(const char *why)
 {
-	hook_refuse(why, TRACE_SO_FAR);
+	if (!hook_follow_refuse(why))
+		hook_refuse(why, TRACE_SO_FAR);
 }
 
 void dsa_hook_beyond(uint32_t how)

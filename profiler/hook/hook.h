@@ -181,6 +181,15 @@ HOOK_EXPORT void dsa_hook_ran(void);
  * is observed. Before open() and before its workers begin. */
 HOOK_EXPORT int dsa_hook_rank(uint32_t rank, uint32_t world);
 
+/* The same of a job whose ranks are measured: they come into each window together, as long as all
+ * of them run on this machine under this dsa. False: there are too many, or there is no page for
+ * this one. */
+HOOK_EXPORT int dsa_hook_join(uint32_t rank, uint32_t world);
+
+/* Why ranks do not come into windows together any more; NULL: they do, or this is none of several.
+ * request() returns 0 then. */
+HOOK_EXPORT const char *dsa_hook_over(void);
+
 /* Tells dsa how pictures are prepared, once. */
 HOOK_EXPORT void dsa_hook_recipe(const struct hook_recipe *recipe);
 

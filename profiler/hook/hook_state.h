@@ -44,6 +44,10 @@ struct hook {
 	uint64_t delivered_ns, next_ns;
 	uint64_t loader, before; /* whose batches they are, and were; 0: anybody's */
 	uint64_t beside[HOOK_BESIDE]; /* and of loaders beside it; 0: nobody's */
+
+	struct io_ranks *ranks; /* that follow this one; NULL: it is none of several */
+	uint32_t batch;         /* that was asked for, from 1 on */
+	bool agreed;            /* all of them switch before it */
 };
 
 extern const struct driver_ops hook_windows; /* of a struct hook */

@@ -1,5 +1,5 @@
 /* hook_windows.c - brings a loader into the states of windows, and counts what it does there. */
-#include "profiler/hook/hook_state.h"
+#include "profiler/hook/hook_ranks.h"
 #include "profiler/io/dsa_io.h"
 
 #include <errno.h>
@@ -31,8 +31,17 @@ void hook_drain(void *loader)
 	atomic_store(&hook->page->throttled, 0);
 	atomic_store(&hook->page->loaded, 0);
 	atomic_store(&hook->page->busy_until_ns, 0);
-	if (!driver_stopped(&hook->driver))
+	if (!driver_stopped(&hook->driver) &&
+	    hook_tell(hook, &(struct ranks_order){.task = RANKS_DRAIN}))
 		hook_done(hook, hook->calls.drain());
+}
+
+static bool hook_start(struct hook *hook, uint32_t source)
+{
+	const struct ranks_order order = {
+		.task = RANKS_START, .number = source, .ns = hook->step_ns};
+
+	return hook_tell(hook, &order) && hook_done(hook, hook->calls.start(source));
 }
 
 static void hook_resume(void *loader)
@@ -40,7 +49,15 @@ static void hook_resume(void *loader)
 	struct hook *hook = loader;
 
 	if (!driver_stopped(&hook->driver))
-		hook_done(hook, hook->calls.start(HOOK_STREAM));
+		hook_start(hook, HOOK_STREAM);
+}
+
+/* Batches that a window may take more, as other ranks have to come to its end. */
+static uint32_t hook_beyond(const struct hook *hook)
+{
+	uint32_t round = hook->driver.round;
+
+	return hook->ranks == NULL ? 0 : (RANKS_BEYOND + round - 1) / round * round;
 }
 
 /* Steps that a list may have: not more files than there is room for, as far as batches
@@ -49,8 +66,9 @@ static uint64_t hook_most(const struct hook *hook)
 {
 	uint64_t batches = io_page_total(hook->page, IO_batches);
 	uint64_t opens = io_page_total(hook->page, IO_opens);
-	uint64_t most = HOOK_LIST_BATCHES / 2,
-		 ahead = hook->driver.settle + hook->driver.beyond + hook->ahead;
+	uint64_t most = HOOK_LIST_BATCHES / 2, ahead = hook->driver.settle +
+						       hook->driver.beyond +
+						       hook_beyond(hook) + hook->ahead;
 	uint64_t room = opens > 0 ? IO_RANGES * batches / opens : most;
 
 	room = room > ahead ? (room - ahead) * 10 / (10 + SPARE_TENTHS) : 0;
@@ -72,8 +90,17 @@ static uint32_t hook_wanted(const struct hook *hook, const struct trace_window *
 	steps += steps * SPARE_TENTHS / 10;
 	if (steps < DRIVER_ROUNDS * round)
 		steps = DRIVER_ROUNDS * round;
-	return hook->driver.settle + hook->driver.beyond +
+	return hook->driver.settle + hook->driver.beyond + hook_beyond(hook) +
 	       (uint32_t)((steps + round - 1) / round * round);
+}
+
+/* Copies or makes batches for a list, in all ranks. */
+static int hook_list(struct hook *hook, const struct trace_window *window)
+{
+	const struct ranks_order order = {.task = RANKS_LIST,
+					  .number = hook_wanted(hook, window)};
+
+	return hook_tell(hook, &order) ? hook->calls.list(order.number) : -EPIPE;
 }
 
 /* Two mirrored blocks have one list; windows beside them any. */
@@ -86,7 +113,7 @@ static bool hook_has_list(struct hook *hook, const struct trace_window *window)
 		return true;
 	hook->pair = UINT32_MAX;
 	hook_list_begin(&hook->list, hook->page);
-	result = hook->calls.list(hook_wanted(hook, window));
+	result = hook_list(hook, window);
 	hook_list_end(&hook->list, hook->page);
 	if (!hook_done(hook, result))
 		return false;
@@ -98,8 +125,7 @@ static bool hook_has_list(struct hook *hook, const struct trace_window *window)
 /* Where there are no lists, one of copies serves all blocks. */
 static bool hook_has_pool(struct hook *hook, const struct trace_window *window)
 {
-	if (hook->pair == UINT32_MAX &&
-	    !hook_done(hook, hook->calls.list(hook_wanted(hook, window))))
+	if (hook->pair == UINT32_MAX && !hook_done(hook, hook_list(hook, window)))
 		return false;
 	hook->pair = 0;
 	return true;
@@ -114,13 +140,14 @@ static void hook_look_at_files(struct trace_window *window, uint64_t *resident)
 /* What was evicted comes only once; of a list that begins anew all the time nothing is. */
 static void hook_evict(struct hook *hook, struct trace_window *window, uint64_t seed)
 {
-	uint32_t round = hook->driver.round;
+	uint32_t round = hook->driver.round, beyond = hook_beyond(hook);
 
-	if (hook->listed < hook->driver.settle + round) {
+	if (hook->listed < hook->driver.settle + beyond + round) {
 		window->flags = (window->flags & ~(uint32_t)TRACE_DRAW) | TRACE_WARM;
 		return;
 	}
-	window->most_steps = (hook->listed - hook->driver.settle) / round * round;
+	window->most_steps =
+		(hook->listed - hook->driver.settle - beyond) / round * round;
 	dsa_io_list_evict(1 - window->hit, seed, &window->made.evicted_bytes);
 }
 
@@ -128,9 +155,14 @@ static void hook_evict(struct hook *hook, struct trace_window *window, uint64_t 
 static void hook_set_files(struct hook *hook, struct trace_window *window)
 {
 	uint64_t seed = hook->trace->seed + SEED_STEP * (hook->driver.index + 1);
+	bool draws = window->kind == TRACE_REAL && (window->flags & TRACE_DRAW) != 0;
+	const struct ranks_order order = {
+		.task = RANKS_FILES, .ns = seed, .share = draws ? 1 - window->hit : 0};
 
+	if (!hook_tell(hook, &order))
+		return;
 	dsa_io_list_read(1, seed);
-	if (window->kind == TRACE_REAL && (window->flags & TRACE_DRAW) != 0)
+	if (draws)
 		hook_evict(hook, window, seed);
 	hook_look_at_files(window, &window->made.begin_resident);
 }
@@ -191,7 +223,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	atomic_store(&hook->page->loaded_from, hook->counted);
 	atomic_store(&hook->page->step_ns, hook->step_ns);
 	atomic_store(&hook->page->loaded, source == HOOK_LOADED ? hook->ahead : 0);
-	if (!hook_done(hook, hook->calls.start((uint32_t)source)))
+	if (!hook_start(hook, (uint32_t)source))
 		return -EIO;
 	hook_begin_io(hook);
 	hook->begun = true;
@@ -201,8 +233,12 @@ static int hook_enter(void *loader, struct trace_window *window)
 static void hook_work(void *loader, const struct trace_window *window,
 		      uint64_t length_ns, bool measured)
 {
+	const struct ranks_order order = {
+		.task = RANKS_MAKE, .number = window->workers, .ns = length_ns};
 	struct hook *hook = loader;
 
+	if (!driver_stopped(&hook->driver) && !hook_tell(hook, &order))
+		return;
 	if (measured) { /* a new worker's first batch reads more */
 		hook->counted = atomic_load(&hook->page->batch_count);
 		hook_begin_io(hook);
@@ -314,4 +350,5 @@ const struct driver_ops hook_windows = {
 	.count = hook_count,
 	.leave = hook_leave,
 	.still = hook_still,
+	.agree = hook_agree,
 };

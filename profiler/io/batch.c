@@ -233,7 +233,7 @@ static void batch_finish(struct io_slot *slot, uint32_t samples)
 
 	batch_look(&end, slot);
 	batch_know_mapped();
-	written_begin(page);
+	written_begin(attach_self.first);
 	number = atomic_fetch_add(&page->batch_count, 1);
 	batch = &page->batches[number % IO_BATCHES];
 	atomic_store(&batch->number, 0);
@@ -268,4 +268,14 @@ void dsa_io_batch_end(uint32_t samples)
 struct io_page *dsa_io_page(void)
 {
 	return attach_page();
+}
+
+struct io_page *dsa_io_first_page(void)
+{
+	return attach_first();
+}
+
+int dsa_io_rank(uint32_t rank)
+{
+	return attach_rank(rank);
 }

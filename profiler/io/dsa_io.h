@@ -13,6 +13,13 @@
 /* The page; NULL: DSA_IO is not set, or the file is of another version. */
 DSA_IO_EXPORT struct io_page *dsa_io_page(void);
 
+/* The first rank's of a job; else the same. */
+DSA_IO_EXPORT struct io_page *dsa_io_first_page(void);
+
+/* This process is that rank of a job, from 1 on, and has a page of its own from now on; before it
+ * makes a batch. False: there is none. */
+DSA_IO_EXPORT int dsa_io_rank(uint32_t rank);
+
 /* A batch of this process begins, and ends; one at a time, from any thread. A child of
  * fork() is in none. Without room for the process nothing is counted of it. Of 0 samples
  * none was made: data that was read is counted, and there is no record. */

@@ -1,10 +1,13 @@
 /* fd_table.c - looks at descriptors by fstat and the names of /proc/self/fd. */
 #include "profiler/io/fd_table.h"
 #include "loader/base/random.h"
+#include "profiler/io/base/attach.h"
 #include "profiler/io/base/data_path.h"
 #include "profiler/io/base/raw.h"
 
 #include <limits.h>
+#include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static struct fd_entry fd_entries[FD_TABLE];
@@ -27,6 +30,30 @@ static void fd_set_data(struct fd_entry *entry, const struct stat *status)
 	entry->opened_ns = entry->saved_ns = 0;
 }
 
+/* The address of one end; all else is 0. False: it has none. */
+static bool fd_end(int fd, long call, struct sockaddr_in6 *end)
+{
+	socklen_t size = sizeof(*end);
+
+	memset(end, 0, sizeof(*end));
+	if (syscall(call, fd, end, &size) < 0)
+		return false;
+	end->sin6_port = 0; /* where that of IPv4 is, too */
+	return true;
+}
+
+/* Of a process that is a rank of a job: from a port of the machine to another, as by which ranks
+ * meet while batches are made. */
+static bool fd_joins_ranks(int fd)
+{
+	const struct io_page *page = attach_self.first;
+	struct sockaddr_in6 own, peer;
+
+	return page != NULL && page->world > 1 && fd_end(fd, SYS_getsockname, &own) &&
+	       fd_end(fd, SYS_getpeername, &peer) &&
+	       memcmp(&own, &peer, sizeof(own)) == 0;
+}
+
 /* Over a network, and not within the machine. */
 static bool fd_connects(int fd)
 {
@@ -35,7 +62,7 @@ static bool fd_connects(int fd)
 
 	return syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) ==
 		       0 &&
-	       (domain == AF_INET || domain == AF_INET6);
+	       (domain == AF_INET || domain == AF_INET6) && !fd_joins_ranks(fd);
 }
 
 static bool fd_has_data_path(int fd)

@@ -60,7 +60,7 @@ static void meter_end(const struct meter *meter, uint64_t due)
 static uint64_t meter_throttle(struct meter *meter, uint64_t from, uint64_t bytes)
 {
 	const struct emulated_read read = {meter->since, from, from + bytes};
-	struct io_page *page = attach_self.page;
+	struct io_page *page = attach_self.first;
 
 	if (!page->throttled)
 		return 0;
@@ -127,7 +127,7 @@ struct meter meter_begin_open(void)
 
 static void meter_open_data(struct meter *meter)
 {
-	struct io_page *page = attach_self.page;
+	struct io_page *page = attach_self.first;
 	uint64_t due = 0;
 
 	attach_add(meter->slot, IO_opens, 1);
@@ -167,8 +167,8 @@ int meter_opened(struct meter *meter, int fd, const char *path, int flags)
 	meter->fd = fd;
 	if (fd < 0)
 		return fd;
-	if (meter_writes(flags) && attach_page() != NULL)
-		written_opened(attach_self.page, fd);
+	if (meter_writes(flags) && attach_first() != NULL)
+		written_opened(attach_self.first, fd);
 	if (meter->slot != NULL && meter_reads(flags))
 		meter_open_read(meter, path);
 	else if (meter->slot != NULL)

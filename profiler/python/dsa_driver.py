@@ -115,18 +115,27 @@ def ranks_of_job():
     return f"torch.distributed has {ranks} ranks" if ranks > 1 else None
 
 
+def own_rank():
+    """(rank, ranks) of this process's job, as its launcher or torch says; else (0, 1)."""
+    rank, ranks = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    if rank.isdigit() and ranks.isdigit():
+        return int(rank), int(ranks)
+    distributed = initialised_ranks()
+    if distributed is None:
+        return 0, 1
+    return distributed.get_rank(), distributed.get_world_size()
+
+
 def leaves_rank(library):
     """True of a rank of a job of which another one is observed: it does nothing from now on, nor
-    do its workers, if they have not begun."""
-    if dsa_library.other_rank or library.observes() != ONLY_WATCHES:
+    do its workers, if they have not begun. One that is measured joins the others."""
+    if dsa_library.other_rank or dsa_library.joined:
         return dsa_library.other_rank
-    rank, ranks = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    if not (rank.isdigit() and ranks.isdigit()):
-        distributed = initialised_ranks()
-        if distributed is None:
-            return False
-        rank, ranks = distributed.get_rank(), distributed.get_world_size()
-    if int(ranks) > 1 and not library.rank(int(rank), int(ranks)):
+    rank, ranks = own_rank()
+    if ranks > 1 and library.observes() != ONLY_WATCHES:
+        dsa_library.joined = bool(library.join(rank, ranks))
+        os.environ["DSA_IO_RANK"] = str(rank)  # of workers that are not forked
+    elif ranks > 1 and not library.rank(rank, ranks):
         dsa_library.other_rank = True
         os.environ.pop("DSA_IO", None)
     return dsa_library.other_rank
@@ -137,9 +146,9 @@ def refusal(settings, other):
     DSA_LOADER has is for libdsa): `settings` act, of any other its option and `other` are
     said. None: it can."""
     ranks = ranks_of_job()
-    if ranks is not None:
-        return (f"{ranks}: the ranks of one job are not measured yet; "
-                "--observe watches one of them")
+    if ranks is not None and not dsa_library.joined:
+        return (f"{ranks}: up to 16 ranks of one job are measured, where all run on this "
+                "machine; --observe watches one of them")
     for setting in filter(None, os.environ.get("DSA_ASKED", "").split(",")):
         name = setting.partition("=")[0]
         if name not in settings:

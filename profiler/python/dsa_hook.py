@@ -540,7 +540,7 @@ class Hook:
         self.training.taken = 0
         # Workers had no time for it, or it began none.
         timed = self.loading.source != LOADED and not self.paused
-        if not self.observes and self.loading.goes_on_for(it):
+        if not (self.observes or self.library.left()) and self.loading.goes_on_for(it):
             self.loading.rest(it)
             self.resume(it)
         else:
@@ -561,7 +561,9 @@ class Hook:
     def leave(self):
         """dsa has seen enough, or a call failed."""
         self.library.look_at(0)
-        error = self.driver.error
+        error, over = self.driver.error, self.library.over()
+        if error is None and over is not None:
+            raise Unmeasured(over.decode())
         if error is not None:  # the program sees it, and may go on
             if isinstance(error, Exception):
                 self.give_up(error if is_own(error) else

@@ -7,6 +7,7 @@ WATCH = 2  # enum trace_loader_kind
 
 watching = None  # the process whose loader dsa.watch() was given: none of torch takes over
 other_rank = False  # another rank of the job is observed than that of this process
+joined = False  # this process is a rank of a job that is measured
 driving = None  # the kind of the loader that drives, and its process
 
 
@@ -60,6 +61,8 @@ FUNCTIONS = {
     "dsa_hook_measured": [],
     "dsa_hook_observes": [],
     "dsa_hook_rank": [ctypes.c_uint32, ctypes.c_uint32],
+    "dsa_hook_join": [ctypes.c_uint32, ctypes.c_uint32],
+    "dsa_hook_over": [],
     "dsa_hook_refuse": [ctypes.c_char_p],
     "dsa_hook_beyond": [ctypes.c_uint32],
     "dsa_hook_recipe": [ctypes.POINTER(Recipe)],
@@ -79,11 +82,12 @@ FUNCTIONS = {
     "dsa_io_took": [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32],
 }
 WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_stopped",
-              "dsa_hook_measured", "dsa_hook_observes", "dsa_hook_rank", "dsa_hook_picture",
+              "dsa_hook_measured", "dsa_hook_observes", "dsa_hook_rank", "dsa_hook_join",
+              "dsa_hook_picture",
               "dsa_io_part", "dsa_io_may_make")
 # Others of their process go on meanwhile: threads of a worker that hand over its batches.
 WAITING = ("dsa_hook_request", "dsa_io_may_make", "dsa_io_await_made", "dsa_io_pad")
-RESULTS = {"dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}
+RESULTS = {"dsa_hook_over": ctypes.c_char_p, "dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}
 
 
 class Library:

@@ -374,6 +374,9 @@ class Watch:
     def leave(self):
         """dsa has seen enough, or something failed."""
         self.off = self.driver.error is not None
+        over = self.library.over()
+        if not self.off and over is not None:
+            raise Unmeasured(over.decode())
         raise self.driver.end()
 
     def go_on(self, passing, error):

@@ -261,8 +261,11 @@ void format_setup(FILE *out, const struct profile *profile)
 	const char *cache = profile_word(profile_caches, &profile->cache);
 	char size[FORMAT_SIZE];
 
-	if (profile->world != UNKNOWN)
+	if (profile->world != UNKNOWN && profile_is_observed(profile))
 		fprintf(out, "rank %llu of %llu · ", (unsigned long long)profile->rank,
+			(unsigned long long)profile->world);
+	else if (profile->world != UNKNOWN)
+		fprintf(out, "each of %llu ranks · ",
 			(unsigned long long)profile->world);
 	if (profile_loader(profile) == LOADER_WATCH) {
 		fputs("dsa.watch()", out);

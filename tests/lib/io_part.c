@@ -20,10 +20,10 @@ void io_part_attach(const char *path)
 {
 	if (attach_self.page != NULL)
 		io_page_unmap(attach_self.page);
-	attach_self.page = NULL;
+	attach_self.page = attach_self.first = NULL;
 	attach_child();
 	batch_child();
-	attach_begin(path, NULL);
+	attach_begin(path, NULL, NULL);
 }
 
 int io_part_setup(void **state)

@@ -129,7 +129,7 @@ static void written_keep_alone(struct io_page *page, struct written_file *file,
 /* The page, if what is overwritten now is to be kept. */
 static struct io_page *written_keeping(void)
 {
-	struct io_page *page = attach_page();
+	struct io_page *page = attach_first();
 
 	return page != NULL && page->keeping > 0 && page->kept_folder[0] != '\0' ? page
 										 : NULL;
@@ -268,10 +268,10 @@ void written_replaces(int at, const char *path)
 
 void written_replaced(int at, const char *path)
 {
-	struct io_page *page = attach_page();
+	struct io_page *page = attach_first();
 	int code = errno, fd = -1;
 
-	if (page != NULL && page->batch_count > 0)
+	if (page != NULL && page->keeping > 0)
 		fd = (int)syscall(SYS_openat, at, path, O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				  0);
 	if (fd >= 0) {

@@ -130,7 +130,7 @@ __attribute__((constructor)) static void real_begin(int argc, char **argv,
 	real_find_all();
 	if (path == NULL)
 		return;
-	attach_begin(path, spare);
+	attach_begin(path, spare, real_variable(environment, "DSA_IO_RANK="));
 	mapped_ignore(path);
 	mapped_ignore(spare);
 	mapped_ignore(real_variable(environment, "DSA_SESSION="));

@@ -67,6 +67,17 @@ struct io_page *dsa_io_page(void)
 	return fake.page;
 }
 
+struct io_page *dsa_io_first_page(void)
+{
+	return fake.page;
+}
+
+int dsa_io_rank(uint32_t rank)
+{
+	(void)rank;
+	return 0;
+}
+
 int dsa_io_list_read(double share, uint64_t seed)
 {
 	(void)seed;

@@ -81,11 +81,11 @@ TEST_WITH(a_spare_one_takes_room_once_it_is_wanted, io_part_setup, io_part_teard
 
 	assert_non_null(spare);
 	assert_true(blocks_of("spare") * 512 < (off_t)sizeof(*spare) / 8);
-	attach_begin("page", "spare");
+	attach_begin("page", "spare", NULL);
 	dsa_io_page()->looks_at = 1;
 	assert_int_equal(spare->looks_at, 0);
 	io_part_attach("");
-	attach_begin("missing", "spare");
+	attach_begin("missing", "spare", NULL);
 	dsa_io_page()->looks_at = 2;
 	assert_int_equal(spare->looks_at, 2);
 	assert_true(blocks_of("spare") * 512 >= (off_t)sizeof(*spare));
