@@ -288,6 +288,7 @@ static const struct field rank[] = {
 	AT("waited_s", NUMBER, waited_s),
 	AT("last", COUNT, last),
 	AT("last_s", NUMBER, last_s),
+	AT("blocked_share", NUMBER, blocked_share),
 	{NULL, FIELD_END, 0},
 };
 

@@ -217,11 +217,14 @@ struct io_ranks {
 	double share;
 
 	/* Of each rank: its process, as of a slot; 0: it has not begun. The last one that it
-	 * has done; and whether it has come to where all switch. */
+	 * has done; and whether it has come to where all switch. In real windows, as long as
+	 * `counts` says, its batches, and how long it waited for them. */
+	_Atomic uint32_t counts;
 	struct {
 		_Alignas(64) _Atomic uint64_t owner;
 		_Atomic uint64_t done;
 		_Atomic uint32_t came;
+		_Atomic uint64_t batches, blocked_ns;
 	} ranks[IO_RANKS];
 };
 

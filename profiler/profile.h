@@ -294,13 +294,15 @@ struct profile_device {
 	double overlap_s, collective_s; /* of busy_s */
 };
 
-/* What a rank waited in collectives for others of this machine (profiler/rank_waits.h). */
+/* What a rank waited in collectives for others of this machine (profiler/rank_waits.h); or,
+ * of ranks that were measured together, for batches of its own: all else is unknown then. */
 struct profile_rank {
 	uint64_t communicator, rank, ranks, pid;
 	uint64_t compared;         /* collectives */
 	double inside_s, waited_s; /* of one, on average; of the one, */
-	uint64_t last; /* the rank that it waited for most; UNKNOWN: none, */
-	double last_s; /* and of that, for this one */
+	uint64_t last;        /* the rank that it waited for most; UNKNOWN: none, */
+	double last_s;        /* and of that, for this one */
+	double blocked_share; /* of the time of real windows */
 };
 
 /* A line of the environment: "cpu", "AMD EPYC ..."; keys are unique. */

@@ -51,6 +51,9 @@ def check_shares(scratch):
         tap.ok(abs(shares[stage] - true) <= OFF + unsure(result, stage),
                f"{stage} is the slowest rank's share", shares,
                *(f'{w["kind"]} {w.get("rate_per_s")}/s: {w["why"]}' for w in result["windows"]))
+    first, last = (rank["blocked_share"] for rank in result["ranks"])
+    tap.ok(last - first > .1 and "rank 1 makes the others wait" in
+           scratch.run(DSA, "report", "out-shares").stdout, "which is told", result["ranks"])
     ranks = left(done.stdout)
     tap.ok(len(ranks) == 2 and len(set(ranks.values())) == 1 and "Error" not in done.stderr,
            "all ranks end at the same step", done.stdout, done.stderr)

@@ -165,7 +165,9 @@ static void model_judge(struct model *model)
 		 100 * fabs(self->real_error), 100 * model_allowed(real),
 		 model->profile->reads_ahead ? ", or the threads of the program slow "
 					       "each other"
-					     : "");
+		 : model->profile->world != UNKNOWN
+			 ? ", or ranks wait for one that loads more slowly"
+			 : "");
 	self->why = model->why;
 }
 

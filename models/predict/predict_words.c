@@ -149,6 +149,18 @@ static void predict_libdsa_words(const struct model *model, size_t room, char *w
 			 : ", normalised");
 }
 
+static int predict_add_ranks(const struct profile *profile,
+			     struct profile_prediction *out)
+{
+	char words[64];
+
+	if (profile->world == UNKNOWN)
+		return 0;
+	snprintf(words, sizeof(words), "rates of one of %llu ranks, which change alike",
+		 (unsigned long long)profile->world);
+	return predict_add_why(out, words);
+}
+
 int predict_write_why(const struct model *model, const struct profile_change *change,
 		      const struct simulation_outcome *real,
 		      struct profile_prediction *out)
@@ -165,6 +177,8 @@ int predict_write_why(const struct model *model, const struct profile_change *ch
 		predict_libdsa_words(model, sizeof(recipe), recipe);
 	else
 		predict_recipe_words(model, change, sizeof(recipe), recipe);
+	if (result == 0)
+		result = predict_add_ranks(model->profile, out);
 	if (result == 0)
 		result = predict_add_why(out, recipe);
 	if (result == 0)

@@ -198,7 +198,7 @@ static int look_at_less(const struct adviser *adviser)
 	struct profile_change change = PROFILE_NO_CHANGE;
 	int result;
 
-	if (profile->cores < 2)
+	if (profile->cores < 2 || profile->world != UNKNOWN)
 		return 0;
 	change.cores = (unsigned)profile->cores / 2;
 	result = advice_look(adviser, &change, &prediction);

@@ -221,13 +221,17 @@ static const char *at_least(const struct remedy_context *context, unsigned cores
 static int remedy_cores(const struct remedy_context *context, struct remedy *remedy,
 			struct error *err)
 {
-	int result = remedy_find_cores(context, &remedy->change, err);
-	unsigned cores = remedy->change.cores;
+	unsigned cores;
+	int result;
 
+	if (context->profile->world != UNKNOWN)
+		return 0;
+	result = remedy_find_cores(context, &remedy->change, err);
+	cores = remedy->change.cores;
 	snprintf(remedy->advice, sizeof(remedy->advice),
 		 "prepare on %s%u cores: more of them would gain little",
 		 at_least(context, cores), cores);
-	return result < 0 ? result : context->profile->world == UNKNOWN;
+	return result < 0 ? result : 1;
 }
 
 /* More cores want more data: first the cores as if all of it were in memory. */

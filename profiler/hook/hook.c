@@ -228,8 +228,11 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 {
 	struct trace_window *window = hook.driver.window;
 
-	if (hook_follows())
-		hook_follow_delivered();
+	if (hook.ranks != NULL)
+		atomic_store(&hook.ranks->counts, window != NULL &&
+							  hook.driver.measuring &&
+							  window->kind == TRACE_REAL);
+	hook_ranks_delivered(blocked_ns);
 	if (hook.trace == NULL)
 		return;
 	trace_add(hook.process, TRACE_delivered_batches, 1);

@@ -46,6 +46,16 @@ const char *dsa_hook_over(void)
 							  : ranks_over(own.ranks);
 }
 
+void hook_ranks_delivered(uint64_t blocked_ns)
+{
+	if (own.page != NULL)
+		atomic_fetch_add(&own.page->given, 1);
+	if (own.ranks == NULL || own.ranks->counts == 0)
+		return;
+	atomic_fetch_add(&own.ranks->ranks[own.rank].batches, 1);
+	atomic_fetch_add(&own.ranks->ranks[own.rank].blocked_ns, blocked_ns);
+}
+
 bool hook_ranks_apart(void)
 {
 	return own.joined && !own.begun;
@@ -233,12 +243,6 @@ int hook_follow_request(void)
 		return own.left;
 	own.batch++;
 	return !ranks_come(own.ranks, own.batch) || hook_follow_orders();
-}
-
-void hook_follow_delivered(void)
-{
-	if (own.page != NULL)
-		atomic_fetch_add(&own.page->given, 1);
 }
 
 int hook_follow_stopped(void)

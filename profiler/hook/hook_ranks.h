@@ -18,6 +18,9 @@ bool hook_tell(struct hook *hook, const struct ranks_order *order);
 /* driver_ops.agree. */
 bool hook_agree(void *loader, uint32_t round);
 
+/* A batch was given, after a wait for it: of any rank. */
+void hook_ranks_delivered(uint64_t blocked_ns);
+
 /* The driver has switched, if that was its turn, and the batch is given; or none is any more. */
 void hook_switched(struct hook *hook, bool goes_on);
 
@@ -32,10 +35,9 @@ bool hook_ranks_apart(void);
 /* True of this process. */
 bool hook_follows(void);
 
-/* As dsa_hook_open(), _request(), _delivered() and _stopped(). */
+/* As dsa_hook_open(), _request() and _stopped(). */
 int hook_follow(const struct hook_about *about, const struct hook_calls *calls);
 int hook_follow_request(void);
-void hook_follow_delivered(void);
 int hook_follow_stopped(void);
 
 /* It goes on without dsa, and so do all; false: this is no such rank. */

@@ -7,6 +7,7 @@
 #include "profiler/preload/kept_files.h"
 #include "profiler/preload/own_loader.h"
 #include "profiler/preload/prep_parts.h"
+#include "profiler/preload/rank_loads.h"
 #include "profiler/profile.h"
 
 #include <errno.h>
@@ -296,6 +297,8 @@ int preload_result(const struct preload *preload, struct profile *profile)
 		result = prep_parts_add(page, profile);
 	if (result == 0)
 		result = own_loader_add(page, profile);
+	if (result == 0)
+		result = rank_loads_add(page, profile);
 	return result < 0 ? result : preload_written(preload, profile);
 }
 

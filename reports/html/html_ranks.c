@@ -1,5 +1,33 @@
-/* html_ranks.c - what ranks waited for each other in collectives. */
+/* html_ranks.c - what ranks waited for each other in collectives, or for their batches. */
 #include "reports/html/html_part.h"
+
+#include <math.h>
+
+static void html_rank_loads(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char text[FORMAT_SIZE];
+
+	html_section(html->out, "ranks", "What ranks waited for their batches");
+	fputs("<p>In windows as the program ran. A step waits for the slowest rank: "
+	      "one that "
+	      "waits much longer for batches of its own than others do makes these "
+	      "wait, "
+	      "too.</p>\n",
+	      html->out);
+	html_table(html->out, "Of its time, each rank", "Rank#|Process#|Waits#");
+	for (size_t i = 0; i < profile->rank_count; i++) {
+		const struct profile_rank *rank = &profile->ranks[i];
+
+		fprintf(html->out,
+			"<tr><td class=\"n\">%llu</td><td class=\"n\">%llu</td>",
+			(unsigned long long)rank->rank, (unsigned long long)rank->pid);
+		html_number(html->out, format_percent(text, rank->blocked_share));
+		fputs("</tr>\n", html->out);
+	}
+	html_table_end(html->out);
+	fputs("</section>\n", html->out);
+}
 
 static void html_rank_row(const struct html *html, const struct profile_rank *rank)
 {
@@ -29,6 +57,10 @@ void html_ranks(const struct html *html)
 
 	if (profile->rank_count == 0)
 		return;
+	if (!isnan(profile->ranks[0].blocked_share)) {
+		html_rank_loads(html);
+		return;
+	}
 	html_section(html->out, "ranks", "What ranks waited for each other");
 	fputs("<p>A collective of NCCL begins when its last rank comes: who comes "
 	      "before "

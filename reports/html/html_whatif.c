@@ -383,7 +383,8 @@ static void html_whatif_predicted(const struct html *html)
 	fputs("<div class=\"figures few\">\n", html->out);
 	html_whatif_figure(html, plot_gains);
 	if (result == 0) {
-		html_whatif_curve(html, &all, plot_cores);
+		if (has_any(&all.cores))
+			html_whatif_curve(html, &all, plot_cores);
 		html_whatif_curve(html, &all, plot_shares);
 	}
 	fputs("</div>\n", html->out);
