@@ -231,7 +231,7 @@ struct io_ranks {
 struct io_page {
 	char magic[8];
 	uint32_t version;
-	uint32_t bytes; /* of the whole file */
+	uint32_t bytes; /* of a page */
 
 	/* The hook, while no batch is made. */
 	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back; where

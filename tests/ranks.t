@@ -60,9 +60,10 @@ def check_shares(scratch):
 
 
 def check_spawned(scratch):
-    """By the program itself, which has the ranks' numbers alone; their workers are spawned."""
-    done = dsa_run(scratch, "out-spawned", "--budget 6s", "starts=spawn", "workers=1", "prep=6",
-                   "last=6")
+    """By the program itself, which has the ranks' numbers alone; their workers are spawned. Two
+    batches are taken before a backward."""
+    done = dsa_run(scratch, "out-spawned", "--budget 6s", "starts=spawn", "workers=1", "takes=2",
+                   "step=40", "prep=6", "last=6")
     result = scratch.result("out-spawned")
     tap.ok(done.returncode == 0 and len(left(done.stdout)) == 2 and
            result["configuration"]["world"] == 2, "spawned ranks are measured", done)

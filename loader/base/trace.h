@@ -512,7 +512,7 @@ struct trace_loader {
 	uint32_t
 		fetch_depth_auto; /* 1: it follows what requests take until windows begin
 				    * that count, and is brought up to date */
-	uint32_t rank, world; /* of a job's ranks the one that is observed; 0, 0: it has
+	uint32_t rank, world; /* of a job's ranks the one that is told of; 0, 0: it has
 			       * no others, as far as is known */
 };
 

@@ -74,10 +74,16 @@ static bool driver_waits_for_window(struct driver *driver)
 	       (!driver->real || !driver_led(driver) || driver_is_asked(driver));
 }
 
+/* The training is left as it is, to its end. */
+static bool is_watched(const struct trace *trace)
+{
+	return trace->observe && trace->until_samples == 0;
+}
+
 /* True where it can end a window, or all of them, and begin another. */
 static bool driver_can_switch(struct driver *driver, bool over, bool ends)
 {
-	if (driver->ops->agree == NULL || driver->trace->observe)
+	if (driver->ops->agree == NULL || is_watched(driver->trace))
 		return true;
 	driver->over = driver->window != NULL && (over || driver->over);
 	driver->agrees |= driver->over || ends || driver_waits_for_window(driver);

@@ -115,7 +115,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.loader = hook.before = 0;
 	memset(hook.beside, 0, sizeof(hook.beside));
 	hook.ranks = NULL;
-	hook.batch = 0;
+	hook.pid = getpid();
 	hook.agreed = false;
 	hook.process = NULL;
 	if (hook.page->several)
@@ -140,7 +140,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 void dsa_hook_close(void)
 {
 	hook_ranks_close();
-	if (hook.trace == NULL)
+	if (hook.trace == NULL || hook.pid != getpid()) /* a child that was forked */
 		return;
 	driver_close(&hook.driver);
 	atomic_store(&hook.page->loaded, 0);
@@ -207,15 +207,19 @@ int dsa_hook_request(uint64_t now)
 {
 	bool goes_on;
 
+	if (hook_follow_is_alone())
+		hook_refuse(
+			"ranks of a job are measured with the first one, and that does "
+			"not run under this dsa",
+			TRACE_SO_FAR);
 	if (hook_follows())
 		return hook_follow_request();
 	if (hook.trace == NULL)
 		return 0;
-	hook.batch++;
 	if (hook.ranks != NULL) {
 		if (ranks_over(hook.ranks) != NULL)
 			driver_end(&hook.driver);
-		ranks_come(hook.ranks, hook.batch);
+		ranks_come(hook.ranks, hook_ranks_batch());
 	}
 	goes_on = hook_asked(now);
 	hook_switched(&hook, goes_on);
@@ -235,6 +239,8 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 	hook_ranks_delivered(blocked_ns);
 	if (hook.trace == NULL)
 		return;
+	if (hook_observes(hook.trace) == HOOK_COUNT)
+		return; /* until all ranks can be at rest */
 	trace_add(hook.process, TRACE_delivered_batches, 1);
 	trace_add(hook.process, TRACE_delivered_samples, samples);
 	trace_add(hook.process, TRACE_blocked_ns, blocked_ns);
@@ -323,6 +329,7 @@ void dsa_hook_loader(uint64_t loader)
 
 void dsa_hook_cut(uint32_t other)
 {
+	hook_ranks_rest();
 	if (hook.trace == NULL)
 		return;
 	if (other)
@@ -366,6 +373,8 @@ int dsa_hook_stopped(void)
 {
 	if (hook_follows())
 		return hook_follow_stopped();
+	if (hook.ranks != NULL) /* what all ranks see before the same batch */
+		return hook.driver.ended || ranks_over(hook.ranks) != NULL;
 	return dsa_hook_left() || driver_stopped(&hook.driver);
 }
 
@@ -385,7 +394,7 @@ int dsa_hook_observes(void)
 
 void dsa_hook_refuse(const char *why)
 {
-	if (!hook_follow_refuse(why))
+	if (!hook_ranks_refuse(why))
 		hook_refuse(why, TRACE_SO_FAR);
 }
 

@@ -158,10 +158,11 @@ HOOK_EXPORT void dsa_hook_epoch(uint64_t ns, uint64_t step_ns);
  * new pages of memory that processes share, and the training process to unpickle it. */
 HOOK_EXPORT void dsa_hook_passing(uint64_t pickle_ns, uint64_t unpickle_ns);
 
-/* True when dsa is gone: epochs end by themselves again. */
+/* True when dsa is gone, and as long as ranks of a job have not come together: epochs end by
+ * themselves. */
 HOOK_EXPORT int dsa_hook_left(void);
 
-/* The same, or dsa has seen enough. */
+/* The same, or dsa has seen enough; of ranks what all of them know before the same batch. */
 HOOK_EXPORT int dsa_hook_stopped(void);
 
 /* False while another loader may take the place of the one that drives, once that closed:

@@ -1,5 +1,6 @@
 /* hook_ranks.c - joins the ranks of a job; tells orders, and follows them. */
 #include "profiler/hook/hook_ranks.h"
+#include "profiler/io/base/owner.h"
 #include "profiler/io/dsa_io.h"
 
 #include <errno.h>
@@ -9,14 +10,14 @@
 enum { LATE = 64 };
 
 static struct {
-	bool joined; /* this process is one of several, */
+	uint64_t joined; /* this process, as owner.h has it, is one of several; 0: no */
 	uint32_t rank;
 	struct io_ranks *ranks; /* in the first one's page; NULL: it has no loader */
 	struct io_page *page;   /* the rank's own */
 	struct hook_calls calls;
 	struct hook_list list;
 	uint32_t ahead; /* batches that its workers are */
-	uint32_t batch; /* that was asked for, from 1 on */
+	uint32_t given; /* batches */
 	bool begun;     /* all ranks have switched once */
 	bool ended;     /* all ranks were told so: no more of them; */
 	bool left;      /* or that dsa is gone */
@@ -28,15 +29,13 @@ int dsa_hook_join(uint32_t rank, uint32_t world)
 
 	if (first == NULL || world > IO_RANKS || rank >= world)
 		return 0;
-	if (!own.joined && rank > 0 && !dsa_io_rank(rank))
+	if (own.joined == 0 && rank > 0 && !dsa_io_rank(rank))
 		return 0;
-	own.joined = true;
+	own.joined = owner_self();
 	own.rank = rank;
-	if (rank == 0) {
-		atomic_store(&first->rank, 1);
-		atomic_store(&first->world, world);
-		atomic_store(&first->ranks.world, world);
-	}
+	atomic_store(&first->rank, 1);
+	atomic_store(&first->world, world);
+	atomic_store(&first->ranks.world, world);
 	return 1;
 }
 
@@ -46,8 +45,14 @@ const char *dsa_hook_over(void)
 							  : ranks_over(own.ranks);
 }
 
+uint32_t hook_ranks_batch(void)
+{
+	return own.given + 1;
+}
+
 void hook_ranks_delivered(uint64_t blocked_ns)
 {
+	own.given++;
 	if (own.page != NULL)
 		atomic_fetch_add(&own.page->given, 1);
 	if (own.ranks == NULL || own.ranks->counts == 0)
@@ -58,18 +63,23 @@ void hook_ranks_delivered(uint64_t blocked_ns)
 
 bool hook_ranks_apart(void)
 {
-	return own.joined && !own.begun;
+	return own.joined != 0 && (!own.begun || own.left);
 }
 
 /* ---- the first ---- */
 
+static void hook_ranks_begin(struct io_page *first)
+{
+	own.ranks = &first->ranks;
+	own.given = 0;
+	own.begun = own.ended = own.left = false;
+}
+
 struct io_ranks *hook_ranks_led(struct io_page *first)
 {
-	if (!own.joined || own.rank > 0)
+	if (own.joined == 0 || own.rank > 0 || !ranks_join(&first->ranks, 0))
 		return NULL;
-	own.begun = own.ended = own.left = false;
-	own.ranks = &first->ranks;
-	ranks_join(own.ranks, 0, own.ranks->world);
+	hook_ranks_begin(first);
 	return own.ranks;
 }
 
@@ -84,11 +94,10 @@ static void hook_miss(struct hook *hook)
 {
 	char why[IO_WHY];
 
-	if (hook->batch < LATE)
+	if (own.given < LATE)
 		return;
 	snprintf(why, sizeof(why),
-		 "only %u of the job's %u ranks load batches under this dsa: all of "
-		 "them are "
+		 "only %u of the job's %u ranks load batches under this dsa: all are "
 		 "measured together, on one machine",
 		 ranks_joined(hook->ranks), hook->ranks->world);
 	ranks_end(hook->ranks, why);
@@ -100,12 +109,12 @@ bool hook_agree(void *loader, uint32_t round)
 	struct hook *hook = loader;
 
 	if (hook->ranks == NULL || hook->driver.ended)
-		return true;
+		return !own.left;
 	if (ranks_joined(hook->ranks) < hook->ranks->world) {
 		hook_miss(hook);
 		return driver_stopped(&hook->driver);
 	}
-	hook->agreed = ranks_agree(hook->ranks, hook->batch, round);
+	hook->agreed = ranks_agree(hook->ranks, hook_ranks_batch(), round);
 	return hook->agreed;
 }
 
@@ -126,17 +135,29 @@ void hook_switched(struct hook *hook, bool goes_on)
 		hook->ranks = NULL;
 }
 
+void hook_ranks_rest(void)
+{
+	if (own.page != NULL)
+		atomic_store(&own.page->loaded, 0);
+}
+
 void hook_ranks_close(void)
 {
-	if (own.ranks != NULL && own.begun && !own.ended)
+	if (own.ranks == NULL || own.joined != owner_self())
+		return;
+	if (!own.ended && !own.left && (own.begun || own.rank == 0))
 		ranks_end(own.ranks, "one of its ranks ended by itself");
+	if (!own.begun)
+		ranks_quit(own.ranks, own.rank);
+	hook_ranks_rest();
+	own.ranks = NULL;
 }
 
 /* ---- the others ---- */
 
 bool hook_follows(void)
 {
-	return own.joined && own.rank > 0;
+	return own.joined != 0 && own.rank > 0;
 }
 
 int hook_follow(const struct hook_about *about, const struct hook_calls *calls)
@@ -148,20 +169,19 @@ int hook_follow(const struct hook_about *about, const struct hook_calls *calls)
 		return own.ranks != NULL ? -EBUSY : -ENOENT;
 	own.calls = *calls;
 	own.ahead = about->workers * about->prefetch;
-	own.batch = 0;
-	own.begun = own.ended = own.left = false;
-	own.ranks = &first->ranks;
-	ranks_join(own.ranks, own.rank, own.ranks->world);
+	if (!ranks_join(&first->ranks, own.rank))
+		return -EBUSY; /* this one was started by that rank */
+	hook_ranks_begin(first);
 	return 0;
 }
 
-bool hook_follow_refuse(const char *why)
+bool hook_ranks_refuse(const char *why)
 {
-	struct io_page *first = hook_follows() ? dsa_io_first_page() : NULL;
+	struct io_page *first = own.joined != 0 ? dsa_io_first_page() : NULL;
 
 	if (first != NULL)
 		ranks_end(&first->ranks, why);
-	return hook_follows();
+	return hook_follows() && first->ranks.ranks[0].owner != 0;
 }
 
 static int hook_follow_list(uint32_t batches)
@@ -239,10 +259,20 @@ static bool hook_follow_orders(void)
 
 int hook_follow_request(void)
 {
-	if (hook_follow_stopped())
-		return own.left;
-	own.batch++;
-	return !ranks_come(own.ranks, own.batch) || hook_follow_orders();
+	bool goes_on = own.left;
+
+	if (!hook_follow_stopped())
+		goes_on = !ranks_come(own.ranks, hook_ranks_batch()) ||
+			  hook_follow_orders();
+	if (!goes_on)
+		hook_ranks_rest();
+	return goes_on;
+}
+
+bool hook_follow_is_alone(void)
+{
+	return !own.begun && own.given == LATE && own.ranks != NULL &&
+	       own.ranks->ranks[0].owner == 0;
 }
 
 int hook_follow_stopped(void)

@@ -18,7 +18,8 @@ bool hook_tell(struct hook *hook, const struct ranks_order *order);
 /* driver_ops.agree. */
 bool hook_agree(void *loader, uint32_t round);
 
-/* A batch was given, after a wait for it: of any rank. */
+/* The number of the batch that is asked for, of any rank; it was given, after a wait for it. */
+uint32_t hook_ranks_batch(void);
 void hook_ranks_delivered(uint64_t blocked_ns);
 
 /* The driver has switched, if that was its turn, and the batch is given; or none is any more. */
@@ -27,7 +28,14 @@ void hook_switched(struct hook *hook, bool goes_on);
 /* This process, if it is a rank, does not go on by what others agree on. */
 void hook_ranks_close(void);
 
-/* Of a rank of a job whose ranks have not come together yet: its epochs end by themselves. */
+/* Workers of another rank than the first make nothing any more that nobody gets. */
+void hook_ranks_rest(void);
+
+/* It goes on without dsa, and so do all. True: the first rank tells that, and this is another. */
+bool hook_ranks_refuse(const char *why);
+
+/* Of a rank of a job whose ranks have not come together yet, or left: its epochs end by
+ * themselves. */
 bool hook_ranks_apart(void);
 
 /* ---- another rank than the first ---- */
@@ -40,7 +48,7 @@ int hook_follow(const struct hook_about *about, const struct hook_calls *calls);
 int hook_follow_request(void);
 int hook_follow_stopped(void);
 
-/* It goes on without dsa, and so do all; false: this is no such rank. */
-bool hook_follow_refuse(const char *why);
+/* True once the first rank is late: it runs elsewhere. */
+bool hook_follow_is_alone(void);
 
 #endif

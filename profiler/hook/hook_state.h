@@ -11,7 +11,10 @@
 #include "profiler/hook/hook_describe.h"
 #include "profiler/hook/hook_list.h"
 
+#include <sys/types.h>
+
 struct hook {
+	pid_t pid; /* that opened it */
 	struct driver driver;
 	struct hook_calls calls;
 	struct trace *trace;
@@ -46,7 +49,6 @@ struct hook {
 	uint64_t beside[HOOK_BESIDE]; /* and of loaders beside it; 0: nobody's */
 
 	struct io_ranks *ranks; /* that follow this one; NULL: it is none of several */
-	uint32_t batch;         /* that was asked for, from 1 on */
 	bool agreed;            /* all of them switch before it */
 };
 

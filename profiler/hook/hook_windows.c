@@ -19,6 +19,9 @@ enum { ODD_ENOUGH = 2, PARTLY_ODD_ENOUGH = 4 };
 
 bool hook_done(struct hook *hook, int result)
 {
+	if (result < 0 && hook->ranks != NULL)
+		ranks_end(hook->ranks,
+			  "the loader of its first rank failed in a window");
 	if (result < 0)
 		driver_end(&hook->driver);
 	return result >= 0;
@@ -137,15 +140,23 @@ static void hook_look_at_files(struct trace_window *window, uint64_t *resident)
 		*resident = UINT64_MAX;
 }
 
-/* What was evicted comes only once; of a list that begins anew all the time nothing is. */
+/* True where a window is to have files of which some are not in memory. What was evicted comes
+ * only once; of a list that begins anew all the time nothing is. */
+static bool hook_draws(const struct hook *hook, struct trace_window *window)
+{
+	if (window->kind != TRACE_REAL || (window->flags & TRACE_DRAW) == 0)
+		return false;
+	if (hook->listed >=
+	    hook->driver.settle + hook_beyond(hook) + hook->driver.round)
+		return true;
+	window->flags = (window->flags & ~(uint32_t)TRACE_DRAW) | TRACE_WARM;
+	return false;
+}
+
 static void hook_evict(struct hook *hook, struct trace_window *window, uint64_t seed)
 {
 	uint32_t round = hook->driver.round, beyond = hook_beyond(hook);
 
-	if (hook->listed < hook->driver.settle + beyond + round) {
-		window->flags = (window->flags & ~(uint32_t)TRACE_DRAW) | TRACE_WARM;
-		return;
-	}
 	window->most_steps =
 		(hook->listed - hook->driver.settle - beyond) / round * round;
 	dsa_io_list_evict(1 - window->hit, seed, &window->made.evicted_bytes);
@@ -155,7 +166,7 @@ static void hook_evict(struct hook *hook, struct trace_window *window, uint64_t 
 static void hook_set_files(struct hook *hook, struct trace_window *window)
 {
 	uint64_t seed = hook->trace->seed + SEED_STEP * (hook->driver.index + 1);
-	bool draws = window->kind == TRACE_REAL && (window->flags & TRACE_DRAW) != 0;
+	bool draws = hook_draws(hook, window);
 	const struct ranks_order order = {
 		.task = RANKS_FILES, .ns = seed, .share = draws ? 1 - window->hit : 0};
 

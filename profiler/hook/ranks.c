@@ -10,15 +10,27 @@
 #define LOOK_NS  (MS / 5)
 #define ALIVE_NS (100 * MS) /* between two looks at whether others live */
 
-/* One that has not come for so long, while others wait, will not. */
-#define PATIENCE_NS (60000 * MS)
+/* One that has not come for so long, while others wait, will not: so long it may write a
+ * checkpoint. */
+#define PATIENCE_NS (120000 * MS)
 
 /* ---- who ---- */
 
-void ranks_join(struct io_ranks *ranks, uint32_t rank, uint32_t world)
+bool ranks_join(struct io_ranks *ranks, uint32_t rank)
 {
-	atomic_store(&ranks->world, world);
-	atomic_store(&ranks->ranks[rank].owner, owner_self());
+	uint64_t self = owner_self(), had = 0;
+
+	return atomic_compare_exchange_strong(&ranks->ranks[rank].owner, &had, self) ||
+	       had == self ||
+	       (owner_is_gone(had) &&
+		atomic_compare_exchange_strong(&ranks->ranks[rank].owner, &had, self));
+}
+
+void ranks_quit(struct io_ranks *ranks, uint32_t rank)
+{
+	uint64_t self = owner_self();
+
+	atomic_compare_exchange_strong(&ranks->ranks[rank].owner, &self, 0);
 }
 
 static uint32_t ranks_world(const struct io_ranks *ranks)
@@ -141,6 +153,7 @@ static bool ranks_await_done(struct io_ranks *ranks, uint32_t rank)
 
 bool ranks_tell(struct io_ranks *ranks, const struct ranks_order *order)
 {
+	atomic_store(&ranks->ranks[0].came, 1);
 	for (uint32_t i = 1; i < ranks_world(ranks); i++)
 		if (!ranks_await_done(ranks, i))
 			return false;
@@ -148,23 +161,25 @@ bool ranks_tell(struct io_ranks *ranks, const struct ranks_order *order)
 	ranks->number = order->number;
 	ranks->ns = order->ns;
 	ranks->share = order->share;
-	if (order->task >= RANKS_GO)
+	if (order->task >= RANKS_GO) {
 		atomic_store(&ranks->at, ranks_foremost(ranks->at));
+		atomic_store(&ranks->ranks[0].came, 0);
+	}
 	atomic_fetch_add(&ranks->told, 1);
 	return true;
 }
 
 bool ranks_await(struct io_ranks *ranks, uint32_t rank, struct ranks_order *order)
 {
-	uint64_t looked = clock_now(), now;
+	uint64_t began = clock_now(), looked = began, now;
 
 	atomic_store(&ranks->ranks[rank].came, 1);
-	while (ranks->ranks[rank].done == ranks->told) {
-		if (ranks_over(ranks) != NULL)
-			return false;
+	while (ranks->ranks[rank].done >= ranks->told) {
 		now = clock_now();
-		if (now - looked > ALIVE_NS && owner_is_gone(ranks->ranks[0].owner))
-			ranks_end_of(ranks, 0, "has ended");
+		if (ranks_over(ranks) != NULL ||
+		    (now - looked > ALIVE_NS &&
+		     !ranks_is_to_come(ranks, 0, now - began)))
+			return false;
 		ranks_wait(&looked, now);
 	}
 	*order = (struct ranks_order){ranks->task, ranks->number, ranks->ns,

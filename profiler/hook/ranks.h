@@ -45,8 +45,11 @@ struct ranks_order {
 /* Batches that windows may take beyond what their ends ask for, until all can switch. */
 enum { RANKS_BEYOND = 8 };
 
-/* This process is that rank, from 0 on, of `world`. */
-void ranks_join(struct io_ranks *ranks, uint32_t rank, uint32_t world);
+/* This process is that rank, from 0 on. False: another one is, and lives. */
+bool ranks_join(struct io_ranks *ranks, uint32_t rank);
+
+/* It is not any more. */
+void ranks_quit(struct io_ranks *ranks, uint32_t rank);
 
 /* So many have joined. */
 uint32_t ranks_joined(const struct io_ranks *ranks);
@@ -57,7 +60,8 @@ void ranks_end(struct io_ranks *ranks, const char *why);
 /* Why; NULL: it is not. */
 const char *ranks_over(const struct io_ranks *ranks);
 
-/* The rank asked for its batch of that number, from 1 on. True: all switch before it. */
+/* The rank asked for its batch of that number, from 1 on; others may be left out, as of a program
+ * that takes several in a step. True: all switch before it. */
 bool ranks_come(struct io_ranks *ranks, uint32_t batch);
 
 /* Of the first rank, which is to switch: true where all do before this batch. False: they do

@@ -69,11 +69,16 @@ void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)
 	atomic_fetch_add_explicit(&batch_now.digest, mixed, memory_order_relaxed);
 }
 
+bool batch_is_own(void)
+{
+	return atomic_load_explicit(&batch_now.owner, memory_order_relaxed) ==
+	       &meter_own_ns;
+}
+
 void batch_flag(uint32_t flag)
 {
 	atomic_fetch_or_explicit(&batch_now.flags, flag, memory_order_relaxed);
-	if (atomic_load_explicit(&batch_now.owner, memory_order_relaxed) ==
-	    &meter_own_ns)
+	if (batch_is_own())
 		atomic_fetch_or_explicit(&batch_now.own_flags, flag,
 					 memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
 #include "profiler/io/base/attach.h"
 #include "profiler/io/base/data_path.h"
 #include "profiler/io/base/raw.h"
+#include "profiler/io/batch.h"
 
 #include <limits.h>
 #include <netinet/in.h>
@@ -42,14 +43,15 @@ static bool fd_end(int fd, long call, struct sockaddr_in6 *end)
 	return true;
 }
 
-/* Of a process that is a rank of a job: from a port of the machine to another, as by which ranks
- * meet while batches are made. */
+/* Of a process that is a rank of a job: from a port of the machine to another, in another thread
+ * than makes a batch meanwhile, as by which ranks meet. */
 static bool fd_joins_ranks(int fd)
 {
 	const struct io_page *page = attach_self.first;
 	struct sockaddr_in6 own, peer;
 
-	return page != NULL && page->world > 1 && fd_end(fd, SYS_getsockname, &own) &&
+	return page != NULL && page->world > 1 && !batch_is_own() &&
+	       fd_end(fd, SYS_getsockname, &own) &&
 	       fd_end(fd, SYS_getpeername, &peer) &&
 	       memcmp(&own, &peer, sizeof(own)) == 0;
 }

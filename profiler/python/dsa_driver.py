@@ -134,7 +134,8 @@ def leaves_rank(library):
     rank, ranks = own_rank()
     if ranks > 1 and library.observes() != ONLY_WATCHES:
         dsa_library.joined = bool(library.join(rank, ranks))
-        os.environ["DSA_IO_RANK"] = str(rank)  # of workers that are not forked
+        if dsa_library.joined:
+            os.environ["DSA_IO_RANK"] = str(rank)  # of workers that are not forked
     elif ranks > 1 and not library.rank(rank, ranks):
         dsa_library.other_rank = True
         os.environ.pop("DSA_IO", None)
@@ -147,8 +148,9 @@ def refusal(settings, other):
     said. None: it can."""
     ranks = ranks_of_job()
     if ranks is not None and not dsa_library.joined:
-        return (f"{ranks}: up to 16 ranks of one job are measured, where all run on this "
-                "machine; --observe watches one of them")
+        why = "no RANK says which one this is" if own_rank()[1] == 1 else \
+            "up to 16 can be measured, on this machine and in dsa's namespace of processes"
+        return f"{ranks}: {why}; --observe watches one of them"
     for setting in filter(None, os.environ.get("DSA_ASKED", "").split(",")):
         name = setting.partition("=")[0]
         if name not in settings:

@@ -252,7 +252,7 @@ class Hook:
                     self.backwards > PASSES)
         if self.observes == ONLY_WATCHES and "dsa" not in sys.modules:  # whose loader may come
             return self.early
-        return self.has_waited(it)
+        return not dsa_library.joined and self.has_waited(it)  # ranks at the same batch
 
     def is_provisional(self):
         """What is only observed is so from the first batches on, until it is seen to train."""
@@ -384,6 +384,8 @@ class Hook:
             return f"torch {self.torch.__version__}: its iterator has no {missing[0]}"
         if self.observes == ONLY_WATCHES:
             return None
+        if dsa_library.joined and self.reads_ahead():
+            return "of several ranks none is measured whose batches another thread reads ahead"
         return refusal(SETTINGS, "acts on libdsa's loader alone, and this is torch's")
 
     def about(self, it):
@@ -563,7 +565,7 @@ class Hook:
         self.library.look_at(0)
         error, over = self.driver.error, self.library.over()
         if error is None and over is not None:
-            raise Unmeasured(over.decode())
+            raise Unmeasured(over.decode(errors="replace"))
         if error is not None:  # the program sees it, and may go on
             if isinstance(error, Exception):
                 self.give_up(error if is_own(error) else

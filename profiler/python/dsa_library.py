@@ -87,7 +87,8 @@ WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_st
               "dsa_io_part", "dsa_io_may_make")
 # Others of their process go on meanwhile: threads of a worker that hand over its batches.
 WAITING = ("dsa_hook_request", "dsa_io_may_make", "dsa_io_await_made", "dsa_io_pad")
-RESULTS = {"dsa_hook_over": ctypes.c_char_p, "dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}
+RESULTS = {"dsa_hook_over": ctypes.c_char_p, "dsa_io_looks_at": ctypes.c_uint32,
+           "dsa_io_look": ctypes.c_void_p}
 
 
 class Library:

@@ -308,7 +308,9 @@ class Watch:
             return False  # torch's loader drives, or another rank
         loading = Loading(self.library, self.library.observes())
         why = None
-        if loading.observes != ONLY_WATCHES:
+        if loading.observes != ONLY_WATCHES and dsa_library.joined:
+            why = "dsa.watch() is measured in one rank alone; --observe watches one of several"
+        elif loading.observes != ONLY_WATCHES:
             why = refusal(SETTINGS, "does not act on a loader that dsa.watch() was given")
         if why is not None:
             self.library.refuse(why.encode())
@@ -374,9 +376,6 @@ class Watch:
     def leave(self):
         """dsa has seen enough, or something failed."""
         self.off = self.driver.error is not None
-        over = self.library.over()
-        if not self.off and over is not None:
-            raise Unmeasured(over.decode())
         raise self.driver.end()
 
     def go_on(self, passing, error):

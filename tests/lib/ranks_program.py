@@ -3,7 +3,7 @@
     ranks_program.py FOLDER [KEY=VALUE...]
 
 Starts its ranks itself, as `starts` says (env, spawn), unless a launcher did. Preparing a sample
-sleeps `prep` ms, in the last rank `last` ms; a step sleeps `step` ms.
+sleeps `prep` ms, in the last rank `last` ms; a step takes `takes` batches and sleeps `step` ms.
 """
 import glob
 import os
@@ -52,8 +52,8 @@ def train(rank, world, root, options):
         for epoch in range(int(number("epochs", 1000))):
             loader.sampler.set_epoch(epoch)
             before = steps
-            for batch in loader:
-                model(batch[0]).mean().backward()
+            for batches in zip(*[iter(loader)] * int(number("takes", 1))):
+                sum(model(batch[0]).mean() for batch in batches).backward()
                 time.sleep(number("step", 20) / 1e3)
                 steps += 1
                 if steps == STEADY and "steady" in options:
