@@ -18,8 +18,9 @@ struct io_page *io_part_page(void)
 
 void io_part_attach(const char *path)
 {
-	if (attach_self.page != NULL)
-		io_page_unmap(attach_self.page);
+	if (attach_self.first != attach_self.page)
+		io_page_unmap(attach_self.first);
+	io_page_unmap(attach_self.page);
 	attach_self.page = attach_self.first = NULL;
 	attach_child();
 	batch_child();

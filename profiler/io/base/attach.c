@@ -24,6 +24,7 @@ void attach_begin(const char *path, const char *spare, const char *rank)
 {
 	attach_set(attach_path, path);
 	attach_set(attach_spare, spare);
+	attach_own_rank = 0;
 	for (; rank != NULL && *rank >= '0' && *rank <= '9'; rank++)
 		attach_own_rank =
 			(attach_own_rank * 10 + (uint32_t)(*rank - '0')) % (1 << 16);

@@ -8,11 +8,20 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A page that is in memory, with those of ranks. */
+static struct memory {
+	struct io_page *page;
+	int fd;
+	char path[32];
+} memory;
 
 static uint64_t owner_of(pid_t pid)
 {
@@ -90,6 +99,130 @@ TEST_WITH(a_spare_one_takes_room_once_it_is_wanted, io_part_setup, io_part_teard
 	assert_int_equal(spare->looks_at, 2);
 	assert_true(blocks_of("spare") * 512 >= (off_t)sizeof(*spare));
 	io_page_unmap(spare);
+}
+
+/* ---- ranks ---- */
+
+static int memory_setup(void **state)
+{
+	int result = scratch_setup(state);
+
+	memory.page = io_page_memory(&memory.fd);
+	snprintf(memory.path, sizeof(memory.path), "/proc/self/fd/%d", memory.fd);
+	io_part_attach(memory.path);
+	return memory.page != NULL ? result : -1;
+}
+
+static int memory_teardown(void **state)
+{
+	io_part_attach("");
+	io_page_unmap(memory.page);
+	close(memory.fd);
+	return scratch_teardown(state);
+}
+
+/* As a process that begins with DSA_IO_RANK. */
+static void attach_as(const char *path, const char *rank)
+{
+	io_part_attach("");
+	attach_begin(path, NULL, rank);
+}
+
+TEST_WITH(a_rank_has_a_page_of_its_own, memory_setup, memory_teardown)
+{
+	struct io_page *own;
+
+	memory.page->prep_delay = 0.25;
+	scratch_file("data", 100);
+	assert_ptr_equal(dsa_io_page(), dsa_io_first_page());
+	assert_true(dsa_io_rank(3));
+	own = dsa_io_page();
+	assert_ptr_not_equal(own, dsa_io_first_page());
+	assert_int_equal(own->version, IO_VERSION);
+	assert_true(own->prep_delay == 0.25);
+	dsa_io_first_page()->looks_at = 7;
+	assert_int_equal(memory.page->looks_at, 7);
+	assert_int_equal(own->looks_at, 0);
+	io_part_batch(1, "data");
+	assert_int_equal(own->batch_count, 1);
+	assert_int_equal(io_page_total(own, IO_bytes), 100);
+	assert_int_equal(memory.page->batch_count, 0);
+	assert_int_equal(io_page_total(memory.page, IO_bytes), 0);
+}
+
+TEST_WITH(a_slot_before_that_is_the_first_ones, memory_setup, memory_teardown)
+{
+	struct io_slot *before = attach_slot();
+
+	attach_add(before, IO_bytes, 5);
+	assert_true(dsa_io_rank(1));
+	assert_ptr_not_equal(attach_slot(), before);
+	assert_int_equal(io_page_total(dsa_io_page(), IO_bytes), 0);
+	assert_int_equal(io_page_total(memory.page, IO_bytes), 5);
+}
+
+TEST_WITH(processes_of_a_rank_share_its_page, memory_setup, memory_teardown)
+{
+	struct io_page *page;
+	int status;
+
+	attach_as(memory.path, "11");
+	page = dsa_io_page();
+	page->looks_at = 11;
+	assert_int_equal(memory.page->looks_at, 0);
+	if (io_part_fork() == 0) { /* a worker that is forked, and one that is not */
+		page->looks_at += dsa_io_page() == page;
+		attach_as(memory.path, "11");
+		dsa_io_page()->looks_at += 100;
+		_exit(0);
+	}
+	assert_true(wait(&status) > 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(page->looks_at, 112);
+	attach_as(memory.path, "1");
+	assert_int_equal(dsa_io_page()->looks_at, 0);
+	attach_as(memory.path, "0");
+	assert_ptr_equal(dsa_io_page(), dsa_io_first_page());
+}
+
+TEST_WITH(storage_and_written_files_are_the_first_ones, memory_setup, memory_teardown)
+{
+	struct io_page *first = memory.page, *own;
+
+	first->storage_bandwidth = 1e9;
+	first->throttled = 1;
+	scratch_file("data", 1000);
+	assert_true(dsa_io_rank(1));
+	own = dsa_io_page();
+	io_part_batch(1, "data");
+	assert_int_equal(io_page_total(own, IO_throttle_bytes), 1000);
+	assert_true(first->busy_until_ns > 0);
+	assert_int_equal(own->busy_until_ns, 0);
+	assert_true(first->keeping > 0);
+	assert_int_equal(own->keeping, 0);
+}
+
+TEST_WITH(a_rank_without_a_page_counts_nowhere, io_part_setup, io_part_teardown)
+{
+	assert_false(dsa_io_rank(1));
+	assert_ptr_equal(dsa_io_page(), dsa_io_first_page());
+	attach_as("page", "1");
+	assert_null(dsa_io_page());
+	assert_non_null(dsa_io_first_page());
+	scratch_file("data", 10);
+	io_part_batch(1, "data");
+	assert_null(attach_slot());
+	assert_int_equal(io_part_page()->batch_count, 0);
+	assert_int_equal(io_page_total(io_part_page(), IO_opens), 0);
+	io_part_close(io_part_open("data", O_WRONLY | O_TRUNC));
+}
+
+TEST_WITH(there_are_so_many_ranks, memory_setup, memory_teardown)
+{
+	assert_false(dsa_io_rank(IO_RANKS));
+	assert_true(dsa_io_rank(IO_RANKS - 1));
+	io_part_attach("missing");
+	assert_false(dsa_io_rank(1));
 }
 
 /* ---- slots ---- */
