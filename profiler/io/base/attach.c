@@ -142,12 +142,23 @@ struct io_page *attach_page(void)
 	return page;
 }
 
+/* In another namespace of processes it is another file, and the spare one is the page. */
+static bool attach_is_page(int fd)
+{
+	struct io_page *first = attach_map_first(fd);
+
+	if (first != NULL)
+		raw_unmap(first, sizeof(*first));
+	return first != NULL;
+}
+
 bool attach_rank(uint32_t rank)
 {
 	int fd = rank < IO_RANKS && attach_first() != NULL
 			 ? raw_open(attach_path, O_RDWR)
 			 : -1;
-	struct io_page *page = fd >= 0 ? attach_map_rank(fd, rank) : NULL;
+	struct io_page *page =
+		fd >= 0 && attach_is_page(fd) ? attach_map_rank(fd, rank) : NULL;
 
 	if (fd >= 0)
 		raw_close(fd);

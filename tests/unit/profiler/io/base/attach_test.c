@@ -225,6 +225,27 @@ TEST_WITH(there_are_so_many_ranks, memory_setup, memory_teardown)
 	assert_false(dsa_io_rank(1));
 }
 
+/* What has the page's name in another namespace of processes. */
+TEST_WITH(another_file_has_no_ranks_either, io_part_setup, io_part_teardown)
+{
+	struct io_page *spare = io_page_create("spare", IO_SPARSE, NULL);
+	char bytes[8] = "";
+	int fd;
+
+	assert_non_null(spare);
+	scratch_file("other", 1);
+	assert_int_equal(truncate("other", 2 * IO_STRIDE), 0);
+	io_part_attach("");
+	attach_begin("other", "spare", NULL);
+	assert_non_null(dsa_io_page());
+	assert_false(dsa_io_rank(1));
+	fd = open("other", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(fd, bytes, sizeof(bytes), IO_STRIDE), sizeof(bytes));
+	assert_memory_equal(bytes, "\0\0\0\0\0\0\0", sizeof(bytes));
+	close(fd);
+	io_page_unmap(spare);
+}
+
 /* ---- slots ---- */
 
 TEST_WITH(a_process_keeps_its_slot, io_part_setup, io_part_teardown)
