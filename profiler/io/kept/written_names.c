@@ -53,8 +53,7 @@ bool written_note(struct io_page *page, int fd, enum written_state state)
 	struct stat status;
 	bool first, room;
 
-	if (page->batch_count == 0 || fstat(fd, &status) < 0 ||
-	    !S_ISREG(status.st_mode))
+	if (page->keeping == 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
 		return false;
 	if (data_path_of(fd, path, sizeof(path)) < 0) {
 		atomic_fetch_add(&page->dropped_written, 1);

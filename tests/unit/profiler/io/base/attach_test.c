@@ -200,6 +200,9 @@ TEST_WITH(storage_and_written_files_are_the_first_ones, memory_setup, memory_tea
 	assert_int_equal(own->busy_until_ns, 0);
 	assert_true(first->keeping > 0);
 	assert_int_equal(own->keeping, 0);
+	io_part_close(io_part_open("model.pt", O_WRONLY | O_CREAT));
+	assert_int_equal(first->written_count, 1);
+	assert_int_equal(own->written_count, 0);
 }
 
 TEST_WITH(a_rank_without_a_page_counts_nowhere, io_part_setup, io_part_teardown)
