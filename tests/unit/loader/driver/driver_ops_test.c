@@ -317,3 +317,129 @@ TEST_WITH(an_observed_run_is_not_cut, made_up_begin, driven_teardown)
 	assert_true(made_up_step() && made_up_step() && made_up_step());
 	assert_true(window->steps > 2);
 }
+
+/* ---- of a loader that others do alike ---- */
+
+static struct {
+	struct driver_ops ops;
+	bool can;       /* all of them can change their states */
+	unsigned asked; /* whether they can */
+	uint32_t round;
+} alike;
+
+static bool alike_agree(void *loader, uint32_t round)
+{
+	assert_ptr_equal(loader, &made_up);
+	alike.asked++;
+	alike.round = round;
+	return alike.can;
+}
+
+static int alike_begin(void **state)
+{
+	int result = made_up_begin(state);
+
+	alike.ops = *made_up.driver.ops;
+	alike.ops.agree = alike_agree;
+	alike.can = true;
+	alike.asked = 0;
+	made_up.driver.ops = &alike.ops;
+	return result;
+}
+
+/* Asks for steps until they were asked so often. */
+static void alike_train(unsigned asked)
+{
+	while (alike.asked < asked)
+		assert_true(made_up_step());
+}
+
+TEST_WITH(a_window_ends_where_all_loaders_alike_can, alike_begin, driven_teardown)
+{
+	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC), *real;
+
+	driver_set_round(&made_up.driver, 4);
+	assert_true(made_up_step());
+	assert_int_equal(alike.asked, 1);
+	assert_int_equal(alike.round, 4);
+	real = driven_ask(TRACE_REAL);
+	alike.can = false;
+	alike_train(2);
+	assert_true(synthetic->steps >= synthetic->min_steps);
+	alike_train(2 + 10); /* at each of the next requests */
+	assert_int_equal(synthetic->state, TRACE_RUNNING);
+	assert_int_equal(real->state, TRACE_ASKED);
+	assert_string_equal(made_up.log, "drain synthetic");
+	alike.can = true;
+	assert_true(made_up_step());
+	assert_int_equal(synthetic->state, TRACE_DONE);
+	assert_int_equal(synthetic->steps, made_up.steps - 1 - synthetic->settled);
+	assert_int_equal(synthetic->samples, synthetic->steps * DRIVEN_BATCH);
+	assert_string_equal(made_up.log, "drain synthetic leave drain real");
+	assert_int_equal(alike.asked, 2 + 10 + 1);
+	assert_true(made_up_step()); /* nothing is to change */
+	assert_int_equal(alike.asked, 2 + 10 + 1);
+	made_up_train(real);
+	assert_string_equal(made_up.log, "drain synthetic leave drain real leave");
+}
+
+TEST_WITH(a_window_begins_where_all_loaders_alike_can, alike_begin, driven_teardown)
+{
+	const struct trace_window *window;
+
+	assert_true(made_up_step());
+	assert_int_equal(alike.asked, 0);
+	window = driven_ask(TRACE_SYNTHETIC);
+	alike.can = false;
+	alike_train(5);
+	assert_int_equal(window->state, TRACE_ASKED);
+	assert_string_equal(made_up.log, "");
+	alike.can = true;
+	assert_true(made_up_step());
+	assert_int_equal(window->state, TRACE_RUNNING);
+	made_up_train(window);
+	assert_string_equal(made_up.log, "drain synthetic leave drain resume");
+}
+
+TEST_WITH(the_data_end_where_all_loaders_alike_can, alike_begin, driven_teardown)
+{
+	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
+
+	window->length_ns = UINT64_MAX / 2;
+	while (window->steps < 2)
+		assert_true(made_up_step());
+	alike.can = false;
+	atomic_store(&driven.trace->stop, 1);
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(made_up_step());
+	assert_int_equal(window->state, TRACE_RUNNING);
+	alike.can = true;
+	assert_false(made_up_step());
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->steps, made_up.steps - window->settled);
+	assert_string_equal(made_up.log, "drain synthetic leave");
+}
+
+/* So do those that end with a number of samples. */
+TEST_WITH(all_samples_may_be_there_before_all_loaders_alike_end, alike_begin,
+	  driven_teardown)
+{
+	driven.trace->until_samples = 1;
+	made_up.driver.process->counters[TRACE_delivered_samples] = 1;
+	alike.can = false;
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(made_up_step());
+	assert_int_equal(alike.asked, 3);
+	alike.can = true;
+	assert_false(made_up_step());
+}
+
+TEST_WITH(an_observed_run_asks_no_loaders_alike, alike_begin, driven_teardown)
+{
+	driven.trace->until_samples = 1;
+	alike.can = false;
+	observed_two_steps();
+	made_up.driver.process->counters[TRACE_delivered_samples] = 1;
+	assert_false(made_up_step());
+	assert_int_equal(alike.asked, 0);
+}
