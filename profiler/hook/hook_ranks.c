@@ -131,7 +131,7 @@ void hook_switched(struct hook *hook, bool goes_on)
 	own.begun = true;
 	own.ended = !goes_on;
 	own.left = leaves;
-	if (leaves)
+	if (order.task != RANKS_GO) /* nobody is told more, whatever it is asked for */
 		hook->ranks = NULL;
 }
 

@@ -51,6 +51,12 @@ static int job_teardown(void **state)
 
 /* ---- a rank ---- */
 
+static void ranks_joins(struct io_ranks *ranks, uint32_t rank, uint32_t world)
+{
+	ranks->world = world;
+	assert_true(ranks_join(ranks, rank));
+}
+
 static bool is_too_far(uint32_t rank)
 {
 	for (uint32_t i = 0; i < job->world; i++)
@@ -119,7 +125,7 @@ static void follow(uint32_t rank)
 {
 	bool goes_on = true;
 
-	ranks_join(&job->ranks, rank, job->world);
+	ranks_joins(&job->ranks, rank, job->world);
 	while (goes_on) {
 		uint32_t batch = asks(rank);
 
@@ -164,7 +170,7 @@ static uint32_t agrees(void)
 
 static void lead(void)
 {
-	ranks_join(&job->ranks, 0, job->world);
+	ranks_joins(&job->ranks, 0, job->world);
 	for (uint32_t now = 0; now < SWITCHES; now++) {
 		uint32_t more = (uint32_t)(random_seed(now, 0, 0) % 3);
 
@@ -260,7 +266,7 @@ TEST_WITH(nobody_has_asked_for_the_batch_that_is_agreed_on, job_setup, job_teard
 {
 	struct io_ranks *ranks = &job->ranks;
 
-	ranks_join(ranks, 0, 2);
+	ranks_joins(ranks, 0, 2);
 	assert_false(ranks_come(ranks, 1));
 	assert_false(ranks_come(ranks, 9)); /* of another one, far ahead */
 	assert_false(ranks_come(ranks, 8));
@@ -278,13 +284,13 @@ TEST_WITH(those_that_joined_are_counted, job_setup, job_teardown)
 	struct io_ranks *ranks = &job->ranks;
 
 	assert_int_equal(ranks_joined(ranks), 0);
-	ranks_join(ranks, 2, 3);
+	ranks_joins(ranks, 2, 3);
 	assert_int_equal(ranks->world, 3);
 	assert_int_equal(ranks_joined(ranks), 1);
-	ranks_join(ranks, 2, 3); /* it has another loader */
+	ranks_joins(ranks, 2, 3); /* it has another loader */
 	assert_int_equal(ranks_joined(ranks), 1);
-	ranks_join(ranks, 0, 3);
-	ranks_join(ranks, 1, 3);
+	ranks_joins(ranks, 0, 3);
+	ranks_joins(ranks, 1, 3);
 	assert_int_equal(ranks_joined(ranks), 3);
 	assert_true(ranks->ranks[0].owner == owner_self());
 }
@@ -306,8 +312,8 @@ TEST_WITH(what_is_over_is_neither_told_nor_awaited, job_setup, job_teardown)
 {
 	struct ranks_order order = {.task = RANKS_DRAIN};
 
-	ranks_join(&job->ranks, 0, 2);
-	ranks_join(&job->ranks, 1, 2);
+	ranks_joins(&job->ranks, 0, 2);
+	ranks_joins(&job->ranks, 1, 2);
 	ranks_end(&job->ranks, "enough");
 	assert_false(ranks_tell(&job->ranks, &order));
 	assert_false(ranks_await(&job->ranks, 1, &order));
@@ -321,7 +327,7 @@ static void join_and_end(uint32_t rank, bool comes)
 	int status;
 
 	if (child == 0) {
-		ranks_join(&job->ranks, rank, 2);
+		ranks_joins(&job->ranks, rank, 2);
 		job->ranks.ranks[rank].came = comes;
 		_exit(0);
 	}
@@ -334,7 +340,7 @@ static void end_of_last(bool comes)
 	const struct ranks_order order = {.task = RANKS_DRAIN};
 
 	memset(job, 0, sizeof(*job));
-	ranks_join(&job->ranks, 0, 2);
+	ranks_joins(&job->ranks, 0, 2);
 	join_and_end(1, comes);
 	if (comes)
 		assert_true(ranks_tell(&job->ranks, &order)); /* it does not do that */
@@ -353,7 +359,7 @@ TEST_WITH(the_end_of_the_first_one_is_seen_by_others, job_setup, job_teardown)
 {
 	struct ranks_order order;
 
-	ranks_join(&job->ranks, 1, 2);
+	ranks_joins(&job->ranks, 1, 2);
 	join_and_end(0, false);
 	assert_false(ranks_await(&job->ranks, 1, &order));
 	assert_string_equal(ranks_over(&job->ranks), "rank 0 of 2 has ended");
