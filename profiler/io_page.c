@@ -65,7 +65,9 @@ struct io_page *io_page_memory(int *memory)
 	struct io_page *page = NULL;
 	int fd = memfd_create("dsa-io", MFD_CLOEXEC);
 
-	if (fd >= 0 && ftruncate(fd, IO_RANKS * IO_STRIDE) == 0)
+	/* where a file may not be so large no other rank has a page */
+	if (fd >= 0 && (io_truncate(fd, IO_RANKS * IO_STRIDE) == 0 ||
+			io_truncate(fd, sizeof(*page)) == 0))
 		io_page_fill(fd, &page);
 	if (fd >= 0 && page == NULL)
 		close(fd);
