@@ -93,6 +93,24 @@ static bool driver_can_switch(struct driver *driver, bool over, bool ends)
 	return true;
 }
 
+/* One step less is still to be thrown away. */
+static void driver_settle(struct driver *driver)
+{
+	uint32_t batches = driver_step_batches(driver);
+
+	if (driver->window != NULL && !driver->measuring)
+		driver->settle -= batches < driver->settle ? batches : driver->settle;
+}
+
+/* True where the window's measured part begins now. */
+static bool driver_begins(struct driver *driver)
+{
+	if (driver->window == NULL || driver->measuring || !has_settled(driver))
+		return false;
+	driver_begin_measuring(driver);
+	return true;
+}
+
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
@@ -122,14 +140,10 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 		driver_next_windows(driver);
 		if (driver_stopped(driver))
 			return 0;
-	} else if (driver->window != NULL && !driver->measuring && driver->settle > 0) {
-		uint32_t batches = driver_step_batches(driver);
-
-		driver->settle -= batches < driver->settle ? batches : driver->settle;
+	} else {
+		driver_settle(driver);
 	}
-	begins = driver->window != NULL && !driver->measuring && has_settled(driver);
-	if (begins)
-		driver_begin_measuring(driver);
+	begins = driver_begins(driver);
 	driver->stepping = true;
 	driver->step = (struct trace_step){
 		/* it begins where the last one ended */

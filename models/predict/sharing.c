@@ -44,8 +44,8 @@ int sharing_check(const struct profile *profile, const struct profile_change *ch
 	     change->storage_bandwidth > 0))
 		return error_set(err, ENODATA,
 				 "ranks share cores and storage: of several dsa "
-				 "predicts only what each "
-				 "has by itself, such as --workers");
+				 "predicts only what each has by itself, such as "
+				 "--workers");
 	if (speeds > 0 && speeds != change->jobs)
 		return sharing_refuse(err, "a speed for each job, or for none");
 	for (unsigned i = 0; i < speeds; i++)
